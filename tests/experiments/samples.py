@@ -7,7 +7,7 @@ from journeys.command import TINY
 from openwork.experiments.claims import Claims, Waiting, Work
 from openwork.experiments.experiment import Experiment, Point
 from openwork.experiments.file import read_experiment
-from openwork.experiments.folder import Claim, ExperimentFolder
+from openwork.experiments.folder import ExperimentFolder, TrialClaim
 from openwork.experiments.result import State, TrialProblem, TrialResult, write_written
 
 HEAD = """
@@ -75,7 +75,7 @@ def end(claims: Claims, work: Work, figure: float | None, state: State = "finish
 
 def carried_out(
     experiment: Experiment, folder: ExperimentFolder, figure: Callable[[Point], float | None], most: int = 1000
-) -> list[Claim]:
+) -> list[TrialClaim]:
     """The trials of an experiment in the order in which one process carries them out, `most` of them at most."""
     claims, found = Claims(experiment, folder), []
     while len(found) < most and (work := claims.next()) is not None:

@@ -8,8 +8,8 @@ from experiments.samples import GRID, HEAD, PROTOCOL, begun, carried_out
 from openwork.base.errors import OpenworkError
 from openwork.experiments.claims import Claims
 from openwork.experiments.experiment import Point
+from openwork.experiments.heads import HEAD as WITHOUT
 from openwork.experiments.plan import OWN, WHOLE, chosen, settings_of, total
-from openwork.experiments.trials.heads import HEAD as WITHOUT
 
 LSTM = settings_of("LSTM")
 FACTORS = HEAD.format(kind="factors", more="") + '[factors]\n"model.heads" = [1, 2]\n"model.dropout" = [0.0, 0.1]\n'

@@ -14,7 +14,7 @@ from openwork.bundles.bundle import load_bundle
 
 SMOKE = Path(__file__).resolve().parents[2] / "recipes" / "experiments" / "smoke"
 KINDS = {"search": 5, "factors": 8, "protocol": 11, "heads": 14}  # trials
-TESTED = {"search": 2, "factors": 8, "protocol": 8}  # one of each variant, group and seed
+TESTED = {"search": 2, "factors": 4, "protocol": 8}  # the best of each variant and group, with both seeds
 
 pytestmark = pytest.mark.slow
 
@@ -26,6 +26,11 @@ class Done(NamedTuple):
     @property
     def trials(self) -> list[dict[str, Any]]:
         return [json.loads(path.read_text()) for path in sorted(self.folder.glob("trials/*/trial.json"))]
+
+    @property
+    def finished(self) -> list[dict[str, Any]]:
+        """Which trials a search ends early depends on the order in which two workers end them."""
+        return [one for one in self.trials if self.kind != "search" or one["state"] != "pruned"]
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -40,7 +45,7 @@ def done(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 def test_every_trial_is_over_and_has_what_the_report_reads(done: Done):
     trials = done.trials
     assert [one["number"] for one in trials] == list(range(1, KINDS[done.kind] + 1))
-    for one in trials:
+    for one in done.finished:
         assert one["state"] == "finished" and one["problem"] is None and one["metric"] == "chrf"
         assert 0 <= one["validation"]["chrf"] <= 100 and one["validation"]["loss"] > 0
         assert one["signature"] and one["machine"] and one["weights"] > 0 and one["started"] <= one["ended"]
@@ -48,7 +53,7 @@ def test_every_trial_is_over_and_has_what_the_report_reads(done: Done):
 
 
 def test_every_training_is_an_ordinary_run_without_its_checkpoints(done: Done):
-    runs = [one for one in done.trials if not one["variant"].startswith("without head")]
+    runs = [one for one in done.finished if not one["variant"].startswith("without head")]
     for one in runs:
         folder = done.folder / "trials" / f"{one['number']:04}"
         assert is_run(folder) and load_bundle(folder).card and not (folder / "checkpoints").exists()
@@ -57,13 +62,13 @@ def test_every_training_is_an_ordinary_run_without_its_checkpoints(done: Done):
 
 
 def test_every_trial_has_the_same_budget(done: Done):
-    fresh = [one for one in done.trials if one["copy_of"] is None and not one["variant"].startswith("without head")]
+    fresh = [one for one in done.finished if one["copy_of"] is None and not one["variant"].startswith("without head")]
     if done.kind == "search":
         assert {one["updates"] for one in fresh} == {8}
     elif done.kind == "factors":
-        assert {round(one["target_tokens"] / 900, 1) for one in fresh} == {1.0}
+        assert {abs(one["target_tokens"] / 900 - 1) < 0.2 for one in fresh} == {True}
     elif done.kind == "protocol":
-        assert all(abs(one["flops"] / 1e9 - 1) < 0.2 for one in fresh), [one["flops"] for one in fresh]
+        assert all(abs(one["flops"] / 2e8 - 1) < 0.2 for one in fresh), [one["flops"] for one in fresh]
         assert all(18_000 <= one["weights"] <= 20_000 for one in fresh), [one["weights"] for one in fresh]
     assert all(one["seconds"] == one["flops"] == 0 for one in done.trials if one["copy_of"] is not None)
 
@@ -96,7 +101,7 @@ def test_nothing_is_trained_twice(done: Done):
 
 def test_status_and_report(done: Done):
     status = openwork("experiment", "status", done.folder)
-    assert status.lines[0] == f"{KINDS[done.kind]} of about {KINDS[done.kind]} trials are over"
+    assert status.lines[0].startswith(f"{KINDS[done.kind]} of about {KINDS[done.kind]} trials are over")
     state = json.loads(openwork("experiment", "status", done.folder, "--json").out)
     assert len(state["trials"]) == KINDS[done.kind] and (state["tested"] is None) == (done.kind == "heads")
     report = openwork("experiment", "report", done.folder)
@@ -139,7 +144,7 @@ def test_a_budget_that_no_trial_fits_is_refused_before_any_trial(tmp_path: Path)
     text = HEAD.format(kind="factors", more="").replace("updates = 4", "tokens = 3") + '[[variants]]\nname = "one"\n'
     result = openwork("experiment", "run", write_experiment(tmp_path, text), "--out", tmp_path / "out")
     told(result, 3, "C140", "variant one", "less than one update")
-    assert not list((tmp_path / "out" / "trials").iterdir())
+    assert not (tmp_path / "out" / "trials").exists()
 
 
 def test_what_promises_little_is_ended_early(tmp_path: Path):

@@ -139,7 +139,7 @@ def power(
     ] = None,
     both: Annotated[float, Option(help="Standard deviation of a sentence's score between seeds.")] = 0.0,
 ) -> None:
-    """Say how many seeds and sentences a difference needs.
+    """Calculate how many seeds and sentences a difference needs.
 
     openwork experiment power --seeds 0.4 --sentences 12
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from filelock import FileLock
 
 from openwork.experiments.experiment import Experiment, Point
-from openwork.experiments.folder import Board, Claim, ExperimentFolder
-from openwork.experiments.plan import Listed, Part, Search, phases
+from openwork.experiments.folder import Board, ExperimentFolder, TrialClaim
+from openwork.experiments.plan import PlanPart, PointList, Search, phases
 from openwork.experiments.result import TrialResult, write_written
 from openwork.experiments.search.spaces import Dimension, Value
 from openwork.experiments.search.strategies import Grid, Guided
@@ -29,7 +29,7 @@ ALL = 1 << 30  # trials: as many as the values make
 class Work:
     """A trial that this process carries out, and the lock that it holds until the trial is over."""
 
-    claim: Claim
+    claim: TrialClaim
     lock: FileLock
 
 
@@ -66,9 +66,9 @@ class Claims:
                     return Waiting()
             return None
 
-    def reached(self, board: Board) -> list[Part]:
+    def reached(self, board: Board) -> list[PlanPart]:
         """The parts of all phases that are done, and of the first that is not."""
-        found: list[Part] = []
+        found: list[PlanPart] = []
         for parts in phases(self.experiment, board, self.search):
             found += parts
             if not all(part.is_done(board) for part in parts):
@@ -79,13 +79,13 @@ class Claims:
         """Whether no trial is left."""
         return all(part.is_done(board) for parts in phases(self.experiment, board, self.search) for part in parts)
 
-    def tell(self, claim: Claim, result: TrialResult) -> None:
+    def tell(self, claim: TrialClaim, result: TrialResult) -> None:
         """Tells the search of a trial what came of it."""
         if (search := self._search_of(claim)) is not None:
             with self.folder.locked(), self.studies.failures():
                 self.studies.tell(self.studies.open(search), claim.number, result)
 
-    def pruned_trial(self, claim: Claim) -> "Trial | None":
+    def pruned_trial(self, claim: TrialClaim) -> "Trial | None":
         """The trial in the storage that a pruner may end early; None where none does."""
         search = self._search_of(claim)
         if search is None or self.experiment.settings.experiment.prune == "none":
@@ -93,7 +93,7 @@ class Claims:
         with self.studies.failures():
             return self.studies.find(self.studies.open(search), claim.number)
 
-    def _search_of(self, claim: Claim) -> Search | None:
+    def _search_of(self, claim: TrialClaim) -> Search | None:
         parts = self.reached(self.folder.board()) if claim.study is not None else ()
         return next((part for part in parts if isinstance(part, Search) and part.study == claim.study), None)
 
@@ -122,10 +122,10 @@ class Claims:
                         self.studies.sync(self.studies.open(part), part, board)
             self._is_synced = True
 
-    def _begin(self, part: Part, board: Board) -> Work | None:
+    def _begin(self, part: PlanPart, board: Board) -> Work | None:
         if isinstance(part, Search):
             return None if part.is_full(board) else self._begin_search(part, board)
-        assert isinstance(part, Listed)
+        assert isinstance(part, PointList)
         for point in part.waiting(board):
             identity = self.experiment.identity(point)
             if not board.is_under_way(identity):  # else it will be a copy
@@ -157,11 +157,11 @@ class Claims:
         identity: str,
         study: str | None = None,
         params: Mapping[str, Value] | None = None,
-    ) -> Claim:
-        """Notes in the folder that the trial is begun."""
+    ) -> TrialClaim:
+        """Notes in the folder that the trial was started."""
         same, number = board.same_training(identity), max(board.claims, default=0) + 1
         copy_of = None if same is None else same.number
-        claim = Claim(
+        claim = TrialClaim(
             number=number, point=point, identity=identity, study=study, params=params or {}, copy_of=copy_of,
             started=round(time.time(), 3),
         )  # fmt: skip
@@ -170,11 +170,11 @@ class Claims:
         write_written(trial.claim, claim)
         return claim
 
-    def _taken(self, claim: Claim, board: Board) -> Work | None:
+    def _taken(self, claim: TrialClaim, board: Board) -> Work | None:
         lock = self.folder.trial(claim.number).take() if is_ready(claim, board) else None
         return None if lock is None else Work(claim, lock)
 
 
-def is_ready(claim: Claim, board: Board) -> bool:
+def is_ready(claim: TrialClaim, board: Board) -> bool:
     """Whether it can be carried out now: a copy waits for what it is a copy of."""
     return claim.copy_of is None or claim.copy_of in board.results

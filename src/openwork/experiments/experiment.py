@@ -9,9 +9,9 @@ from openwork.base.config import Layer, apply_assignments, fingerprint
 from openwork.base.errors import ConfigError, OpenworkError
 from openwork.base.fields import shortened
 from openwork.base.toml import ValueOrigin, write_value
+from openwork.experiments.heads import HEAD
 from openwork.experiments.search.spaces import Dimension, Range, Value
 from openwork.experiments.settings import BudgetSection, ExperimentSettings, VariantSection
-from openwork.experiments.trials.heads import HEAD
 from openwork.runs.file.resolve import resolve_layer
 from openwork.runs.file.settings import RunSettings
 
@@ -70,7 +70,8 @@ class Experiment:
         try:
             settings = resolve_layer(apply_assignments(layer, assignments), _silent, choose_rest=False).settings
         except OpenworkError as error:
-            raise _without_place(error, assignments) from error
+            error.what = _without_place(error.what, assignments)
+            raise
         training = settings.training
         if training.workers is None:  # so that the figures do not depend on how many workers share the cores
             training = training.model_copy(update={"workers": 1})
@@ -152,12 +153,11 @@ def placed(place: str, error: OpenworkError) -> ConfigError:
     return ConfigError(f"{place}: {error.what}", why=error.why, hint=error.hint, code=error.code)
 
 
-def _without_place(error: OpenworkError, assignments: Sequence[str]) -> OpenworkError:
-    """The error without the assignment that gave the value to the run: the user has written none."""
-    what = error.what
+def _without_place(what: str, assignments: Sequence[str]) -> str:
+    """The sentence without the assignment that gave the value to the run: the user has written none."""
     for assignment in assignments:
         what = what.removeprefix(f"--set {shortened(assignment)}: ")
-    return type(error)(what, why=error.why, hint=error.hint, code=error.code)
+    return what
 
 
 def _silent(line: str) -> None:

@@ -29,8 +29,8 @@ FILE, BASE = "experiment.toml", "base.toml"
 CHANGEABLE = ("workers",)  # keys of [experiment] that another start may have otherwise
 
 
-class Claim(Written):
-    """A trial that was begun. `study`: the search that it belongs to, with the `params` that the search chose.
+class TrialClaim(Written):
+    """A trial that was started. `study`: the search that it belongs to, with the `params` that the search chose.
 
     `identity`: of the training, whatever its names; `copy_of`: the number of a trial that is the same training.
     """
@@ -48,23 +48,23 @@ class Claim(Written):
 class Board:
     """All claims and results of an experiment, by number, at one moment."""
 
-    claims: Mapping[int, Claim]
+    claims: Mapping[int, TrialClaim]
     results: Mapping[int, TrialResult]
 
     @property
-    def open(self) -> list[Claim]:
-        """Trials that were begun and are not over."""
+    def open(self) -> list[TrialClaim]:
+        """Trials that were started and are not over."""
         return [claim for number, claim in self.claims.items() if number not in self.results]
 
-    def claim_of(self, point: Point) -> Claim | None:
+    def claim_of(self, point: Point) -> TrialClaim | None:
         """The trial of this point."""
         return next((claim for claim in self.claims.values() if claim.point == point), None)
 
-    def of_study(self, study: str) -> list[Claim]:
+    def of_study(self, study: str) -> list[TrialClaim]:
         """The trials of a search, in the order in which they began."""
         return [claim for claim in self.claims.values() if claim.study == study]
 
-    def same_training(self, identity: str) -> Claim | None:
+    def same_training(self, identity: str) -> TrialClaim | None:
         """The first trial that is this training."""
         return next((one for one in self.claims.values() if one.identity == identity and one.copy_of is None), None)
 
@@ -152,7 +152,7 @@ class ExperimentFolder:
     def board(self) -> Board:
         """All claims and results. DataError where one of their files is damaged."""
         trials = list(self._trials())
-        claims = [found for trial in trials if (found := read_written(Claim, trial.claim)) is not None]
+        claims = [found for trial in trials if (found := read_written(TrialClaim, trial.claim)) is not None]
         known = {claim.number for claim in claims}
         results = [found for found in self._results(trials) if found.number in known]
         return Board({claim.number: claim for claim in claims}, {result.number: result for result in results})

@@ -15,11 +15,11 @@ from statistics import fmean
 from openwork.base.errors import OpenworkError
 from openwork.experiments.experiment import Experiment, Point
 from openwork.experiments.folder import Board
+from openwork.experiments.heads import HEAD, heads_of
 from openwork.experiments.result import TrialResult
 from openwork.experiments.search.spaces import Dimension, Value, grid_values
 from openwork.experiments.search.strategies import Grid, Strategy, Tried
 from openwork.experiments.settings import TRIALS
-from openwork.experiments.trials.heads import HEAD, heads_of
 
 OWN = "own settings"  # the group of a structure with its own settings searched
 WHOLE = "whole model"  # the variant of a model with all its heads
@@ -30,7 +30,7 @@ def settings_of(baseline: str) -> str:
     return f"settings of {baseline}"
 
 
-class Part(ABC):
+class PlanPart(ABC):
     """Some trials of an experiment."""
 
     @abstractmethod
@@ -43,15 +43,15 @@ class Part(ABC):
 
 
 @dataclass(frozen=True)
-class Listed(Part):
+class PointList(PlanPart):
     """Points that are known."""
 
     points: Sequence[Point]
 
     def waiting(self, board: Board) -> Iterator[Point]:
-        """The points that no trial was begun for."""
-        begun = [claim.point for claim in board.claims.values()]
-        return (point for point in self.points if point not in begun)
+        """The points that no trial was started for."""
+        started = [claim.point for claim in board.claims.values()]
+        return (point for point in self.points if point not in started)
 
     def is_done(self, board: Board) -> bool:
         claims = [board.claim_of(point) for point in self.points]
@@ -62,7 +62,7 @@ class Listed(Part):
 
 
 @dataclass(frozen=True)
-class Search(Part):
+class Search(PlanPart):
     """A search for the best settings of a variant with one seed; `fixed` settings are those of all its points.
 
     `trials`: at most so many; `strategy`: chooses them, in place of a sampler of Optuna.
@@ -107,7 +107,7 @@ class Search(Part):
         return min(self.trials, len(self.strategy.points)) if isinstance(self.strategy, Grid) else self.trials
 
 
-Phases = Iterator[Sequence[Part]]
+Phases = Iterator[Sequence[PlanPart]]
 MakeSearch = Callable[[str, str | None, dict[str, Dimension], dict[str, Value]], Search]
 
 
@@ -120,7 +120,7 @@ def phases(experiment: Experiment, board: Board, search: MakeSearch) -> Phases:
         case "search":
             yield from _search_phases(experiment, board, search)
         case "factors":
-            yield [Listed(factor_points(experiment))]
+            yield [PointList(factor_points(experiment))]
         case "protocol":
             yield from _protocol_phases(experiment, board, search)
         case "heads":
@@ -129,7 +129,9 @@ def phases(experiment: Experiment, board: Board, search: MakeSearch) -> Phases:
 
 def _search_phases(experiment: Experiment, board: Board, search: MakeSearch) -> Phases:
     yield [search(name, None, experiment.space_of(name), {}) for name in experiment.variants]
-    yield [Listed(_with_all_seeds(experiment, _winner(experiment, board, name, None))) for name in experiment.variants]
+    yield [
+        PointList(_with_all_seeds(experiment, _winner(experiment, board, name, None))) for name in experiment.variants
+    ]
 
 
 def factor_points(experiment: Experiment) -> list[Point]:
@@ -155,28 +157,28 @@ def _protocol_phases(experiment: Experiment, board: Board, search: MakeSearch) -
     others = [name for name in variants if name not in baselines]
     exchanged = [(name, settings_of(base), optima[base]) for base in baselines for name in [base, *others]]
     seeds = experiment.settings.experiment.seeds
-    yield [Listed([Point(*cell, one) for one in seeds for cell in exchanged])]
+    yield [PointList([Point(*cell, one) for one in seeds for cell in exchanged])]
     starts = {name: optima[name] for name in baselines}
     for name in others:
         found = [board.best(name, settings_of(base), seed) for base in baselines]
         best = max((one for one in found if one is not None), key=lambda one: one.figure or 0.0, default=None)
         starts[name] = dict(best.settings) if best is not None else optima[baselines[0]]
-    yield [Listed([Point(name, OWN, start, seed) for name, start in starts.items()])]
+    yield [PointList([Point(name, OWN, start, seed) for name, start in starts.items()])]
     yield [search(name, OWN, variants[name].space, starts[name]) for name in variants if variants[name].space]
-    yield [Listed(_with_all_seeds(experiment, _winner(experiment, board, name, OWN))) for name in variants]
+    yield [PointList(_with_all_seeds(experiment, _winner(experiment, board, name, OWN))) for name in variants]
 
 
 def _head_phases(experiment: Experiment, board: Board) -> Phases:
     section = experiment.settings.experiment
     seeds = section.seeds if section.bundle is None else section.seeds[:1]
-    yield [Listed([Point(WHOLE, None, {}, seed) for seed in seeds])]
+    yield [PointList([Point(WHOLE, None, {}, seed) for seed in seeds])]
     trained = [seed for seed in seeds if board.best(WHOLE, None, seed) is not None]
     found = heads_of(experiment.run_settings(Point(WHOLE, None, {}, seeds[0])).model)
     points = [
         Point(f"without head {head}", attention, {HEAD: f"{attention}.{head}"}, seed)
         for seed in trained for attention, count in found for head in range(1, count + 1)
     ]  # fmt: skip
-    yield [Listed(points)]
+    yield [PointList(points)]
 
 
 def _with_all_seeds(experiment: Experiment, best: TrialResult) -> list[Point]:

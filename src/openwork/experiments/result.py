@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from openwork.base.errors import DataError
 from openwork.base.files import atomic_write_text
+from openwork.base.messages import msg
 from openwork.base.printing import json_text
 from openwork.base.regular_files import read_regular
 from openwork.experiments.search.spaces import Value
@@ -149,7 +150,7 @@ def read_json(path: Path) -> dict[str, Any] | None:
     except (OSError, ValueError, RecursionError) as error:
         raise damaged(path, str(error)) from error
     if not isinstance(values, dict):
-        raise damaged(path, "it holds no JSON object")
+        raise damaged(path, msg("it holds no JSON object"))
     return values
 
 

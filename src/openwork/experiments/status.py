@@ -8,11 +8,11 @@ from typing import Any
 from openwork.base.messages import msg
 from openwork.base.phrases import AsIs, Joined
 from openwork.experiments.experiment import Experiment
-from openwork.experiments.folder import Board, Claim, ExperimentFolder
+from openwork.experiments.folder import Board, ExperimentFolder, TrialClaim
+from openwork.experiments.heads import HEAD
 from openwork.experiments.plan import total
 from openwork.experiments.result import TouchedTestSet, TrialProblem, read_written
 from openwork.experiments.search.spaces import Value, setting_text
-from openwork.experiments.trials.heads import HEAD
 from openwork.training.progress import duration
 
 WAITS = "waiting"  # the state of a trial that no process works on
@@ -74,7 +74,7 @@ def read_state(experiment: Experiment, folder: ExperimentFolder, workers: int | 
     return ExperimentState(section.name, section.kind, section.metric, trials, planned, left, tested)
 
 
-def _trial_state(folder: ExperimentFolder, board: Board, claim: Claim) -> TrialState:
+def _trial_state(folder: ExperimentFolder, board: Board, claim: TrialClaim) -> TrialState:
     point, result, trial = claim.point, board.results.get(claim.number), folder.trial(claim.number)
     named = (claim.number, point.variant, point.group, point.settings, point.seed)
     if result is not None:

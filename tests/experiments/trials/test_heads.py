@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from openwork.base.errors import ConfigError
-from openwork.experiments.trials.heads import heads_of, without_head
+from openwork.experiments.heads import heads_of
+from openwork.experiments.trials.heads import without_head
 from openwork.models.build import build_model
 from openwork.models.families import ModelSettings
 from openwork.models.recurrent_settings import RecurrentSettings

@@ -9,19 +9,22 @@ from pydantic import Field, model_validator
 
 from openwork.base.config import Settings
 from openwork.base.errors import RuleError
+from openwork.base.limits import LINES, RATIO
 
 Value = bool | int | float | str
 Choices = Annotated[tuple[Value, ...], Field(min_length=1)]
 MOST_POINTS = 1000
+Number = Annotated[int, Field(ge=-LINES, le=LINES)] | Annotated[float, Field(ge=-RATIO, le=RATIO)]
+Distance = Annotated[int, Field(ge=1, le=LINES)] | Annotated[float, Field(gt=0, le=RATIO)]
 
 
 class Range(Settings):
     """All values from `low` to `high`; whole numbers where both are."""
 
-    low: int | float = Field(description="the least value")
-    high: int | float = Field(description="the greatest value")
+    low: Number = Field(description="the least value")
+    high: Number = Field(description="the greatest value")
     log: bool = Field(default=False, description="equal ratios are equally likely, not equal differences")
-    step: int | float | None = Field(default=None, gt=0, description="distance of neighbours, from low on")
+    step: Distance | None = Field(default=None, description="distance of neighbours, from low on")
     points: int | None = Field(
         default=None, ge=2, le=MOST_POINTS, description="values that a grid and a guided search take, ends included"
     )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from openwork.base.errors import OpenworkError
 from openwork.base.printing import one_line
-from openwork.experiments.folder import Board, Claim
+from openwork.experiments.folder import Board, TrialClaim
 from openwork.experiments.plan import Search
 from openwork.experiments.result import TrialResult
 from openwork.experiments.search.spaces import Dimension, Range, Value
@@ -112,7 +112,7 @@ class Studies:
             elif number in board.results:
                 self.tell(study, number, board.results[number])
 
-    def _restore(self, study: "Study", search: Search, claim: Claim, result: TrialResult | None) -> None:
+    def _restore(self, study: "Study", search: Search, claim: TrialClaim, result: TrialResult | None) -> None:
         params = dict(claim.params)
         study.enqueue_trial(params)
         trial = study.ask(distributions(search.space))

@@ -19,14 +19,15 @@ from openwork.bundles.bundle import Bundle, load_bundle
 from openwork.checks.doctor import processor_name
 from openwork.experiments.claims import Claims, Work
 from openwork.experiments.experiment import Experiment
-from openwork.experiments.folder import Claim, ExperimentFolder, TrialFolder
+from openwork.experiments.folder import ExperimentFolder, TrialClaim, TrialFolder
+from openwork.experiments.heads import HEAD
 from openwork.experiments.plan import WHOLE
 from openwork.experiments.result import TrialProblem, TrialResult, write_written
 from openwork.experiments.search.pruning import Pruned, PruningObserver
 from openwork.experiments.search.studies import STORAGE_CODES
 from openwork.experiments.trials.budget import batches_of, cost_in, with_budget
 from openwork.experiments.trials.corpora import Corpora, link_tree
-from openwork.experiments.trials.heads import HEAD, without_head
+from openwork.experiments.trials.heads import without_head
 from openwork.machine.available import cores
 from openwork.machine.precision import choose_precision
 from openwork.metrics.translation import chrf
@@ -44,7 +45,7 @@ NOT_COPIED = (".lock", "checkpoints")  # of a run's files: nobody trains a copy
 
 
 class TrialRunner:
-    """Carries out trials of an experiment in this process. `watchers` are told of each training."""
+    """Carries out trials of an experiment in this process. `watchers` observe each training."""
 
     def __init__(self, experiment: Experiment, folder: ExperimentFolder, watchers: Sequence[Observer] = ()) -> None:
         self.experiment, self.folder, self.watchers = experiment, folder, watchers
@@ -67,7 +68,7 @@ class TrialRunner:
         finally:
             work.lock.release()
 
-    def _recorded(self, claim: Claim, trial: TrialFolder) -> TrialResult | None:
+    def _recorded(self, claim: TrialClaim, trial: TrialFolder) -> TrialResult | None:
         try:
             found = self._result(claim, trial)
         except OpenworkError as error:
@@ -92,7 +93,7 @@ class TrialRunner:
         kept = [key.removeprefix("training.") for key in given if key.startswith("training.")]
         return with_budget(settings, self.experiment.budget, self.corpora.of(settings), kept)
 
-    def _result(self, claim: Claim, trial: TrialFolder) -> TrialResult | None:
+    def _result(self, claim: TrialClaim, trial: TrialFolder) -> TrialResult | None:
         if claim.copy_of is not None:
             return self._copied(claim, trial)
         bundle = self.experiment.settings.experiment.bundle
@@ -100,7 +101,7 @@ class TrialRunner:
             return self._scored(claim)
         return self._trained(claim, trial)
 
-    def _trained(self, claim: Claim, trial: TrialFolder) -> TrialResult | None:
+    def _trained(self, claim: TrialClaim, trial: TrialFolder) -> TrialResult | None:
         point = claim.point
         run = self.experiment.run_settings(point)
         corpus = self.corpora.of(run)
@@ -122,11 +123,11 @@ class TrialRunner:
             return None
         return self._measured(claim, settings, corpus, outcome.chosen, outcome.progress)
 
-    def _pruning(self, claim: Claim) -> list[Observer]:
+    def _pruning(self, claim: TrialClaim) -> list[Observer]:
         trial = self.claims.pruned_trial(claim)
         return [] if trial is None else [PruningObserver(trial, self.claims.studies.failures)]
 
-    def _copied(self, claim: Claim, trial: TrialFolder) -> TrialResult:
+    def _copied(self, claim: TrialClaim, trial: TrialFolder) -> TrialResult:
         """The same training is not made twice: its files get second names here, and cost nothing."""
         assert claim.copy_of is not None
         source, found = self.folder.trial(claim.copy_of), self.folder.board().results[claim.copy_of]
@@ -137,7 +138,7 @@ class TrialRunner:
         named = self._named(claim)
         return found.model_copy(update={key: getattr(named, key) for key in kept} | {"seconds": 0.0, "flops": 0.0})
 
-    def _scored(self, claim: Claim) -> TrialResult:
+    def _scored(self, claim: TrialClaim) -> TrialResult:
         """The trained model, whole or without a head, scored on the validation pairs."""
         point, before = claim.point, time.time()
         settings = self.experiment.run_settings(point)
@@ -172,7 +173,7 @@ class TrialRunner:
         return self._loaded[1]
 
     def _measured(
-        self, claim: Claim, settings: RunSettings, corpus: RunCorpus, chosen: Validation, progress: Progress
+        self, claim: TrialClaim, settings: RunSettings, corpus: RunCorpus, chosen: Validation, progress: Progress
     ) -> TrialResult:
         cost = cost_in(settings, corpus, batches_of(settings, corpus))
         validating = sum(validation.seconds for validation in progress.validations)
@@ -195,12 +196,12 @@ class TrialRunner:
             case _:
                 return ""
 
-    def _failed(self, claim: Claim, error: OpenworkError, trial: TrialFolder) -> TrialResult:
+    def _failed(self, claim: TrialClaim, error: OpenworkError, trial: TrialFolder) -> TrialResult:
         problem, made = TrialProblem(code=error.code, what=error.what, why=error.why), trial.made
         took = {"updates": made.updates, "seconds": round(made.seconds + made.validating, 3)}
         return self._named(claim).model_copy(update={"state": "failed", "problem": problem, **took})
 
-    def _named(self, claim: Claim) -> TrialResult:
+    def _named(self, claim: TrialClaim) -> TrialResult:
         """A finished trial, without what was measured of it."""
         point = claim.point
         return TrialResult(
@@ -219,10 +220,16 @@ def _unexpected(error: Exception, folder: Path) -> OpenworkError:
     """The failure of a trial that no sentence was written for; its traceback goes into the trial's folder."""
     atomic_write_text(folder / TRACEBACK, "".join(traceback.format_exception(error)))
     if wants_memory(error):
-        return OpenworkError("not enough memory", why=f"details: {folder / TRACEBACK}", code="E007")
+        return OpenworkError(
+            "not enough memory",
+            why=f"details: {folder / TRACEBACK}",
+            hint="lower batches.tokens, or have fewer workers",
+            code="E007",
+        )
     first = (str(error).splitlines() or [""])[0]
     return OpenworkError(
         f"unexpected {type(error).__name__}: {first}".removesuffix(": "),
         why=f"this is a bug in openwork; details: {folder / TRACEBACK}",
+        hint="please report it with that file",
         code="E008",
     )
