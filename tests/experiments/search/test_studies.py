@@ -16,6 +16,7 @@ from openwork.experiments.search import studies
 
 optuna = pytest.importorskip("optuna", reason="needs the extra experiments")
 
+GP = pytest.param("gp", marks=pytest.mark.slow)  # Gaussian processes take seconds
 SPACE = """
 [space]
 "training.learning_rate" = {low = 1e-4, high = 1e-1, log = true}
@@ -25,7 +26,7 @@ SPACE = """
 """
 
 
-def search(sampler: str, trials: int = 12, more: str = "") -> str:
+def search(sampler: str, trials: int = 6, more: str = "") -> str:
     return HEAD.format(kind="search", more=f'sampler = "{sampler}"\ntrials = {trials}\n{more}') + SPACE
 
 
@@ -38,7 +39,7 @@ def proposals(tmp_path: Path, text: str) -> list[dict[str, object]]:
     return [dict(one.params) for one in trials if one.study is not None]
 
 
-@pytest.mark.parametrize("sampler", ["random", "tpe", "gp"])
+@pytest.mark.parametrize("sampler", ["random", "tpe", GP])
 def test_proposals_are_of_the_space_and_follow_from_the_seed(tmp_path: Path, sampler: str):
     if sampler == "gp":
         pytest.importorskip("scipy", reason="needs the extra experiments")
@@ -46,12 +47,13 @@ def test_proposals_are_of_the_space_and_follow_from_the_seed(tmp_path: Path, sam
     for name in ("one", "other"):
         (tmp_path / name).mkdir()
         found.append(proposals(tmp_path / name, search(sampler)))
-    assert found[0] == found[1] and len(found[0]) == 12
+    assert found[0] == found[1] and len(found[0]) == 6
     for params in found[0]:
         assert 1e-4 <= params["training.learning_rate"] <= 1e-1 and params["model.heads"] in (1, 2, 4)
         assert round(params["model.dropout"] * 10, 9) in range(5) and params["batches.tokens"] in range(100, 401)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampler", ["tpe", "gp"])
 def test_a_model_finds_what_chance_does_not(tmp_path: Path, sampler: str):
     """The rate that is best is planted; a model comes nearer to it in as many trials."""
@@ -74,7 +76,7 @@ def test_a_storage_that_was_lost_is_filled_again(tmp_path: Path):
     (tmp_path / "lost").mkdir()
     whole = carried_out(*begun(tmp_path / "whole", search("tpe")), loss_of_rate)
     experiment, folder = begun(tmp_path / "lost", search("tpe"))
-    first = carried_out(experiment, folder, loss_of_rate, most=7)
+    first = carried_out(experiment, folder, loss_of_rate, most=3)
     folder.database.unlink()
     rest = carried_out(experiment, folder, loss_of_rate)
     assert [one.point for one in first + rest] == [one.point for one in whole]
@@ -106,7 +108,7 @@ def test_what_came_of_a_trial_is_told_to_the_storage(tmp_path: Path):
 
 def test_the_importance_of_settings(tmp_path: Path):
     """Only the rate decides, so it has the greatest share; with few trials nothing is said."""
-    experiment, folder = begun(tmp_path, search("random", 30))
+    experiment, folder = begun(tmp_path, search("random", 16))
     carried_out(experiment, folder, loss_of_rate)
     write_importance(Claims(experiment, folder))
     shares = (read_json(folder.importance) or {})["base"]
