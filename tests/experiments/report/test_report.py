@@ -282,7 +282,7 @@ def test_heads_are_compared_with_their_own_model(tmp_path: Path):
     """
     document = report_of(read_results(heads(tmp_path / "e")))
     sentences, tables = section(document, "Removed heads")
-    assert "whole model: 31.00 (seed 1), 32.00 (seed 2)" in sentences
+    assert "whole model, by seed: 1: 31.00, 2: 32.00" in sentences
     rows = [list(row) for row in tables["Difference from the whole model, without one head"].rows]
     assert rows[0] == ["encoder.layers.0.self_attention", "2", "2", "-1.12", "-5.89 … 3.64", "-2.00", "-0.50"]
     assert rows[1][3] == "-4.50" and rows[1][5:] == ["-8.00", "-2.00"]

@@ -5,19 +5,18 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from openwork.base.messages import msg
-from openwork.base.phrases import AsIs, Joined
 from openwork.experiments.plan import OWN, settings_of
 from openwork.experiments.report.curves import all_curves, head_losses
-from openwork.experiments.report.differences import SHOWN, AllTests
-from openwork.experiments.report.document import ReportSection, between, over_seeds, signed
-from openwork.experiments.report.findings import Gain, Protocol, Ranking, with_reference
+from openwork.experiments.report.differences import AllTests
+from openwork.experiments.report.document import ReportSection, between, signed
+from openwork.experiments.report.findings import Protocol, Ranking, with_reference
 from openwork.experiments.report.results import Arm, ExperimentResults
 from openwork.experiments.search.spaces import setting_text
 from openwork.metrics.estimates import LEVEL, MethodDifference, mean_with_interval
 
 GAINS = (
-    *(msg("the structure alone gains"), msg("its own settings"), msg("the baseline's own settings")),
-    *(msg("both together"), msg("the interaction")),
+    *(msg("the structure alone"), msg("its own settings"), msg("the baseline's own settings")),
+    *(msg("structure and settings together"), msg("their interaction")),
 )
 """The gains of a protocol in their order, for a sentence."""
 
@@ -36,7 +35,7 @@ def _conclusions(results: ExperimentResults, tests: AllTests) -> Iterator[str]:
         yield msg(f"None of the {len(results.trials)} trials has finished with a figure: there is nothing to compare.")
         return
     for protocol in tests.protocols:
-        yield _gains(protocol)
+        yield from _gains(protocol)
     yield from _best_settings(results)
     if results.kind == "heads":
         yield from _of_heads(results)
@@ -61,17 +60,13 @@ def _best_settings(results: ExperimentResults) -> Iterator[str]:
         yield msg(f"The best settings of {best.variant}{group}: {setting_text(best.settings)}.")
 
 
-def _gains(protocol: Protocol) -> str:
-    """The gains of a structure over a baseline, in one sentence."""
-    parts = [part for name, gain in zip(GAINS, protocol.gains, strict=True) for part in _gain(name, gain)]
-    return Joined(msg(f"{protocol.structure} against {protocol.baseline}"), ": ", *parts[:-1], ".")
-
-
-def _gain(name: str, gain: Gain) -> tuple[str, ...]:
-    if gain.estimate is None:
-        return ()
-    one, is_shown = gain.estimate, gain.adjusted < LEVEL
-    return name, " ", AsIs(f"{signed(one.value)} ({between(one.low, one.high)})"), ", ", SHOWN[is_shown], "; "
+def _gains(protocol: Protocol) -> Iterator[str]:
+    """The gains of a structure over a baseline, a sentence each."""
+    for name, gain in zip(GAINS, protocol.gains, strict=True):
+        if gain.estimate is not None:
+            value, interval = signed(gain.estimate.value), between(gain.estimate.low, gain.estimate.high)
+            shown = msg("shown by the test") if gain.adjusted < LEVEL else msg("not shown by the test")
+            yield msg(f"{protocol.structure} against {protocol.baseline}, {name}: {value} ({interval}), {shown}.")
 
 
 def _of_ranking(tests: AllTests, found: Ranking, sign: int) -> Iterator[str]:
@@ -104,10 +99,8 @@ def _of_heads(results: ExperimentResults) -> Iterator[str]:
     means = {name: [float(np.mean([*heads.values()])) for heads in seeds.values()] for name, seeds in losses.items()}
     needed = min(means, key=lambda name: results.sign * float(np.mean(means[name])))
     mean, interval = mean_with_interval(means[needed])
-    yield Joined(
-        msg(f"Heads of {needed} matter most: without one of them the score changes by {signed(mean)} on average"),
-        AsIs(" ("), over_seeds(interval), ").",
-    )  # fmt: skip
+    change = f"{signed(mean)} ({between(*interval)})" if interval else signed(mean)
+    yield msg(f"Heads of {needed} matter most: without one of them the score changes by {change} on average.")
     every = [
         (results.sign * change, name, head, seed)
         for name, seeds in losses.items() for seed, heads in seeds.items() for head, change in heads.items()

@@ -166,6 +166,6 @@ def heads_section(results: ExperimentResults) -> ReportSection | None:
         "Each model is compared with itself, on the same validation texts. Heads of several trainings have no common "
         "numbers, so what is averaged over seeds is the mean of an attention's heads."
     )
-    whole = ", ".join(f"{score:.2f} (seed {seed})" for seed, score in sorted(_whole_models(results).items()))
-    sentences = [sentence, Joined(msg("whole model"), ": ", AsIs(whole))]
+    whole = ", ".join(f"{seed}: {score:.2f}" for seed, score in sorted(_whole_models(results).items()))
+    sentences = [sentence, Joined(msg("whole model, by seed"), ": ", AsIs(whole))]
     return ReportSection(msg("Removed heads"), sentences, [ReportTable(title, columns, rows), figure])

@@ -183,7 +183,7 @@ def cost_section(results: ExperimentResults) -> ReportSection:
         for label, trials in (
             (msg("trials that count"), [trial for trial in results.trials if trial.score is not None]),
             (msg("trials that do not count"), [trial for trial in results.trials if trial.score is None]),
-            (msg("all"), list(results.trials)),
+            (msg("all trials"), list(results.trials)),
         )
         if trials
     ]  # fmt: skip
