@@ -1,5 +1,6 @@
 """An experiment that is killed goes on: at most the trials in flight are lost, and none that is over is made again."""
 
+import contextlib
 import os
 import random
 import signal
@@ -43,6 +44,15 @@ def wait_for(condition: Callable[[], object], process: subprocess.Popen[bytes]) 
         time.sleep(0.02)
 
 
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """Kills it and its workers at once, unless it has ended."""
+    if process.poll() is None:
+        for one in (*psutil.Process(process.pid).children(recursive=True), process):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                one.kill()
+    process.wait()
+
+
 def results(folder: ExperimentFolder) -> dict[str, bytes]:
     return {path.parent.name: path.read_bytes() for path in folder.trials.glob("*/trial.json")}
 
@@ -64,8 +74,7 @@ def test_kills_at_random_moments(tmp_path: Path, text: str):
         moment = kill + choose.random()  # in trials that are over, and a part of one
         wait_for(lambda moment=moment: len(list(folder.trials.glob("*/.claim.json"))) > moment, process)
         time.sleep(choose.random())
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        kill(process)
         assert over.items() <= results(folder).items(), "what was over is not made again"
         over = results(folder)
     process = started()

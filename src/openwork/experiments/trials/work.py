@@ -53,14 +53,18 @@ def work(folder: ExperimentFolder, watchers: Sequence[Observer] = ()) -> bool:
 
 
 class Crew:
-    """Processes of this machine that carry out trials, each with its share of the cores."""
+    """Processes of this machine that carry out trials, each with its share of the cores.
+
+    They do not hear a Ctrl-C of the terminal: a second signal would end them before they have saved, so there is one,
+    that of `end`.
+    """
 
     def __init__(self, folder: ExperimentFolder, count: int) -> None:
         share = str(max(1, cores() // count))
         environment = {**os.environ, **dict.fromkeys(THREADS, share)}
         command = [sys.executable, "-m", "openwork", "experiment", "run", str(folder.path), "--quiet"]
         command += ["--worker", str(os.getpid())]
-        self._processes = [subprocess.Popen(command, env=environment) for _ in range(count)]
+        self._processes = [subprocess.Popen(command, env=environment, process_group=0) for _ in range(count)]
 
     def wait(self) -> bool:
         """Waits for all of them; False where they were interrupted. OpenworkError where one has failed."""
