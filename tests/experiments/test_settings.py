@@ -35,6 +35,8 @@ VARIANT = '[[variants]]\nname = "a"\nsettings = {"model.heads" = 1}\n'
         (FACTORS + VARIANT + '[space]\n"model.dropout" = [0.1]\n', "C125", 'of the kind "factors"'),
         (HEAD.format(kind="heads", more="") + VARIANT, "C126", "heads are removed from one model"),
         (GRID + '"training.learning_rate" = {low = 0.1, high = 1.0}\n', "C127", "training.learning_rate is a range"),
+        (SEARCH + '[space]\n"model.heads" = {low = 2, high = 1}\n', "C130", "from 2 to 1 there is no range"),
+        (SEARCH + '[space]\n"model.heads" = {low = 1, high = 8, log = true, step = 1}\n', "C131", "log and step"),
         (PROTOCOL.replace('"training.learning_rate"', '"text.vocabulary_size"'), "C128", "changes the data"),
         (GRID.replace("updates = 4", "updates = 4\nweights = 9") + '"model.width" = [2, 4]\n', "C129", "the widths"),
     ],

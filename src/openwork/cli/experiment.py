@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from openwork.experiments.experiment import Experiment
     from openwork.experiments.folder import ExperimentFolder
     from openwork.experiments.status import ExperimentState
-    from openwork.experiments.trials.work import Crew
 
 REFRESH = 2.0  # seconds between two states of the live table
 MOST_ROWS = 20  # trials in the live table
@@ -209,16 +208,12 @@ def _carry_out(experiment: "Experiment", folder: "ExperimentFolder", who: Worker
                 raise failed[0]
             return all(result for _, result in results)
         try:
-            return work(folder) if count == 1 else _by_crew(Crew(folder, count))
+            if count == 1:
+                return work(folder)
+            with Crew(folder, count) as crew:
+                return crew.wait()
         except KeyboardInterrupt:  # between two trials; a training saves itself
             return False
-
-
-def _by_crew(crew: "Crew") -> bool:
-    try:
-        return crew.wait()
-    finally:
-        crew.end()
 
 
 def _state(experiment: "Experiment", folder: "ExperimentFolder", workers: int) -> "ExperimentState":

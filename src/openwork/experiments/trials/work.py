@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from openwork.base.errors import OpenworkError
 from openwork.experiments.claims import Waiting
@@ -55,8 +56,8 @@ def work(folder: ExperimentFolder, watchers: Sequence[Observer] = ()) -> bool:
 class Crew:
     """Processes of this machine that carry out trials, each with its share of the cores.
 
-    They do not hear a Ctrl-C of the terminal: a second signal would end them before they have saved, so there is one,
-    that of `end`.
+    They do not hear a Ctrl-C of the terminal: with a second signal they would end before they have saved. So there is one
+    signal, at the end of the context.
     """
 
     def __init__(self, folder: ExperimentFolder, count: int) -> None:
@@ -65,6 +66,9 @@ class Crew:
         command = [sys.executable, "-m", "openwork", "experiment", "run", str(folder.path), "--quiet"]
         command += ["--worker", str(os.getpid())]
         self._processes = [subprocess.Popen(command, env=environment, process_group=0) for _ in range(count)]
+
+    def __enter__(self) -> Self:
+        return self
 
     def wait(self) -> bool:
         """Waits for all of them; False where they were interrupted. OpenworkError where one has failed."""
@@ -80,7 +84,7 @@ class Crew:
             )
         return True
 
-    def end(self) -> None:
+    def __exit__(self, *_: object) -> None:
         """Asks those that still run to save and to end."""
         for process in self._processes:
             if process.poll() is None:
