@@ -56,8 +56,8 @@ def work(folder: ExperimentFolder, watchers: Sequence[Observer] = ()) -> bool:
 class Crew:
     """Processes of this machine that carry out trials, each with its share of the cores.
 
-    They do not hear a Ctrl-C of the terminal: with a second signal they would end before they have saved. So there is one
-    signal, at the end of the context.
+    They do not hear a Ctrl-C of the terminal: with a second signal they would end before they have saved. So there is
+    one signal, at the end of the context.
     """
 
     def __init__(self, folder: ExperimentFolder, count: int) -> None:
