@@ -36,10 +36,13 @@ CHECKED_FLOORS = (
 )
 
 if importlib.util.find_spec("torch") and importlib.util.find_spec("beartype"):
-    from jaxtyping import install_import_hook
+    import jaxtyping
+
+    import shapes
 
     # Holds every annotated argument and result to its shape. Must be installed before these modules are imported.
-    install_import_hook(list(CHECKED_FLOORS), "beartype.beartype")
+    jaxtyping.jaxtyped = shapes.jaxtyped
+    jaxtyping.install_import_hook(list(CHECKED_FLOORS), "beartype.beartype")
 
 if os.environ.get("OPENWORK_ERRORS"):
     from architecture.provoked import note_all

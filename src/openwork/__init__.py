@@ -36,18 +36,6 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_PLACES = {
-    "load": "api.models", "train": "api.training", "evaluate": "api.evaluating",
-    "TrainedModel": "api.models", "Translator": "api.models", "Classifier": "api.models", "Tagger": "api.models",
-    "Answerer": "api.models", "MaskFiller": "api.models", "LanguageModel": "api.models", "Embedder": "api.models",
-    "Translation": "inference.translator", "Explanation": "api.models", "Run": "api.training",
-    "Scores": "api.evaluating",
-    "OpenworkError": "base.errors", "UsageError": "base.errors", "ConfigError": "base.errors",
-    "DataError": "base.errors", "BundleError": "base.errors",
-    "Transformer": "models.seq2seq",
-    "nn": "", "models": "", "data": "", "decoding": "",
-}  # fmt: skip
-
 __all__ = [
     "Answerer", "BundleError", "Classifier", "ConfigError", "DataError", "Embedder", "Explanation", "LanguageModel",
     "MaskFiller", "OpenworkError", "Run", "Scores", "Tagger", "TrainedModel", "Transformer", "Translation",
@@ -61,5 +49,16 @@ __all__ = [
 for _name in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
     os.environ.setdefault(_name, "64")
 
-
-__getattr__ = import_when_used(__name__, _PLACES)
+__getattr__ = import_when_used(
+    __name__,
+    {
+        "": "data decoding models nn",
+        "api.evaluating": "Scores evaluate",
+        "api.models": "Answerer Classifier Embedder Explanation LanguageModel MaskFiller Tagger TrainedModel Translator"
+        " load",
+        "api.training": "Run train",
+        "base.errors": "BundleError ConfigError DataError OpenworkError UsageError",
+        "inference.translator": "Translation",
+        "models.seq2seq": "Transformer",
+    },
+)

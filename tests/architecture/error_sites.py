@@ -1,7 +1,8 @@
 """Where the package makes an error that a person can meet, read from the code: sentence, causes and remedies.
 
 An error is a call of one of `ERRORS`. Where its sentence, cause or remedy is a name, what that name stands for is
-looked for: in the function, in what the function is called with, or in what the function called there returns.
+looked for: in the function, in what the function is called with, or in what the function called there returns, which
+may stand in the same file or in `base/messages.py`.
 """
 
 import ast
@@ -115,7 +116,7 @@ class Reader:
         self.called = called
         names = ((target, node.value) for node in tree.body if isinstance(node, ast.Assign) for target in node.targets)
         self.constants = {target.id: value for target, value in names if isinstance(target, ast.Name)}
-        self.functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+        self.functions = _functions(syntax_tree(PACKAGE / "base" / "messages.py")) | _functions(tree)
         self.calls = list(_calls(tree, None))
 
     def texts(self, expression: ast.expr, function: ast.FunctionDef | None, deep: int = 0) -> list[str]:
@@ -137,7 +138,10 @@ class Reader:
                 text for one, where in self._meanings(expression, function) for text in self.texts(one, where, deep + 1)
             ]
         if isinstance(expression, ast.Call):
-            return self._returned(expression, function, deep)
+            marked = _name(expression) == "msg"
+            return (
+                self.texts(expression.args[0], function, deep) if marked else self._returned(expression, function, deep)
+            )
         return _templates(expression)
 
     def _returned(self, call: ast.Call, function: ast.FunctionDef | None, deep: int) -> list[str]:
@@ -165,6 +169,10 @@ class Reader:
         if name.id in parameters or name.id in keywords:
             for call, where in self.called.get(function.name, ()):
                 yield from ((value, where) for value in _given(call, name.id, parameters))
+
+
+def _functions(tree: ast.Module) -> dict[str, ast.FunctionDef]:
+    return {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
 
 
 def _given(call: ast.Call, parameter: str, parameters: list[str]) -> Iterator[ast.expr]:

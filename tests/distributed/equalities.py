@@ -5,8 +5,6 @@
 
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -167,19 +165,10 @@ def as_torch(store: TokenStore, processes: Processes) -> dict[str, Any]:
     return {"case": "DistributedDataParallel", "weights": difference(ours, theirs)}
 
 
-@contextmanager
-def _quietly() -> Iterator[None]:
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-
-
 def main() -> None:
     store = TokenStore.open(Path(sys.argv[1]))
     processes = join(lambda error: None)
-    with processes.together(), _quietly():
+    with processes.together():
         for case in CASES:
             print(json.dumps(compare(store, case, processes)), flush=True)
         print(json.dumps(as_torch(store, processes)), flush=True)

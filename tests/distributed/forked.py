@@ -1,17 +1,15 @@
 """`python -m distributed.forked RESTARTS ARGUMENTS...`: two processes of openwork, started again as torchrun does.
 
-Each start forks this process, which has imported everything, so that it takes no seconds to load torch: what a test
-with many kills would spend its time on.
+Each start forks this process, which has imported everything (it is itself forked from one that has), so that it
+takes no seconds to load torch; and that a process has ended is noticed sooner: what a test with many kills would spend
+its time on.
 """
 
-import importlib
 import sys
 
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
-# what `openwork train` imports
-LOADED = ("openwork.cli.main", "openwork.cli.train", "openwork.runs.train", "openwork.training.computing.sharding",
-          "openwork.training.shards")  # fmt: skip
+from openwork.machine import watch
 
 
 def work(arguments: list[str]) -> None:
@@ -24,8 +22,7 @@ def work(arguments: list[str]) -> None:
 
 def start(restarts: int, arguments: list[str]) -> None:
     """Starts the processes, and starts all of them again where one has ended, so many times at most."""
-    for module in LOADED:
-        importlib.import_module(module)
+    watch.BEAT, watch.SUSPICION, watch.GRACE = 0.1, 1.0, 0.5
     config = LaunchConfig(
         min_nodes=1, max_nodes=1, nproc_per_node=2, max_restarts=restarts, run_id="tests", rdzv_backend="c10d",
         rdzv_endpoint="localhost:0", start_method="fork",

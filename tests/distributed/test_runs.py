@@ -9,16 +9,16 @@ import random
 import signal
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 import torch
 
-from distributed.starting import Ended, ended, environment, start
+import openwork
+from distributed.starting import LONGEST, Ended, Forked, ended, environment, start
 from openwork.training.checkpoint import checkpoints, load_weights
 
 pytestmark = pytest.mark.slow
@@ -36,17 +36,23 @@ def options(**changes: object) -> list[str]:
     return [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
 
 
-def run(*words: str | Path, timeout: float = 900) -> Ended:
-    """A command of openwork, or of what starts it."""
+def run(*words: str | Path, processes: int = 1) -> Ended:
+    """`openwork WORDS` in so many processes: what the first one wrote. All must succeed."""
+    command = ["openwork", *map(str, words)]
+    every = ended(start(processes, command) if processes > 1 else [Forked(command, environment())])
+    assert {one.code for one in every} == {0}, [one.err for one in every]
+    assert [one.err for one in every[1:]] == [""] * (processes - 1)  # one process reports
+    return every[0]
+
+
+def train(out: Path, *words: str | Path, processes: int = 1) -> Ended:
+    return run("train", *words, "--out", out, processes=processes)
+
+
+def by_command(*words: str | Path, **options: Any) -> subprocess.Popen[str]:
+    """`python -m WORDS` as a user starts it."""
     command = [sys.executable, "-m", *map(str, words)]
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=timeout)
-    return Ended(done.returncode, done.stdout, done.stderr)
-
-
-def train(out: Path, *words: str | Path) -> Ended:
-    found = run("openwork", "train", *words, "--out", out)
-    assert found.code == 0, found.err
-    return found
+    return subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE, text=True, **options)
 
 
 def last_weights(folder: Path) -> dict[str, torch.Tensor]:
@@ -74,105 +80,86 @@ def records(folder: Path, kind: str) -> list[dict]:
 
 @pytest.mark.parametrize("sharding", ["none", "optimiser", "full"])
 def test_two_processes_make_the_run_of_one(tmp_path: Path, alone: Path, sharding: str) -> None:
-    found = train(tmp_path / "two", "copy", *options(steps=12, sharding=sharding), "--processes", "2")
-    assert difference(alone, tmp_path / "two") <= 1e-6
-    assert found.err.count("done: the translator is") == 1  # one process reports
-    one, two = (records(folder, "validation")[-1] for folder in (alone, tmp_path / "two"))
+    out = tmp_path / "two"
+    words = ("copy", *options(steps=12, sharding=sharding))
+    if sharding == "none":  # by the option, which starts them
+        _, said = by_command("openwork", "train", *words, "--out", out, "--processes", "2").communicate(timeout=LONGEST)
+    else:
+        said = train(out, *words, processes=2).err
+    assert said.count("done: the translator is") == 1
+    assert difference(alone, out) <= 1e-6
+    one, two = (records(folder, "validation")[-1] for folder in (alone, out))
     assert two["loss"] == pytest.approx(one["loss"], abs=1e-5) and two["bleu"] == one["bleu"]
-    assert records(tmp_path / "two", "run")[0]["processes"] == 2
-    answers = [
-        subprocess.run(
-            [sys.executable, "-m", "openwork", "translate", str(folder)], input="a b c\nd e\n", env=environment(),
-            capture_output=True, text=True, check=True,
-        ).stdout
-        for folder in (alone, tmp_path / "two")
-    ]  # fmt: skip
-    assert answers[0] == answers[1] and answers[0].count("\n") == 2
+    assert records(out, "run")[0]["processes"] == 2
+    answers = [openwork.load(folder).translate(["a b c", "d e"]) for folder in (alone, out)]
+    assert list(map(str, answers[0])) == list(map(str, answers[1])) and len(answers[0]) == 2
 
 
 @pytest.mark.parametrize("sharding", ["optimiser", "full"])
 def test_what_four_began_one_and_two_continue(tmp_path: Path, alone: Path, sharding: str) -> None:
-    """Four processes by torchrun, then one, then two: as one from the beginning to the end."""
-    out, torchrun = tmp_path / "run", ("torch.distributed.run", "--nproc-per-node", "4", "-m", "openwork")
-    first = run(*torchrun, "train", "copy", *options(steps=4, sharding=sharding), "--out", out)
-    assert first.code == 0, first.err
+    """Four processes, then one, then two: as one from the beginning to the end."""
+    out = tmp_path / "run"
+    train(out, "copy", *options(steps=4, sharding=sharding), processes=4)
     assert len(list(checkpoints(out / "checkpoints")[-1].glob("shard-*"))) == 4
-    assert run("openwork", "train", out, "--steps", "6").code == 0
+    run("train", out, "--steps", "6")
     assert not list(checkpoints(out / "checkpoints")[-1].glob("shard-*"))
-    assert run("openwork", "train", out, "--steps", "12", "--processes", "2").code == 0
+    run("train", out, "--steps", "12", processes=2)
     assert difference(alone, out) <= 2e-6
 
 
-def killed_at_random(command: Sequence[str], folder: Path, kills: int) -> tuple[int, str]:
-    """The exit code, and what was written, of a command whose processes are killed one by one at random moments."""
-    launcher = subprocess.Popen(
-        [sys.executable, "-m", *command],
-        env=environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    said: list[str] = []
-    assert launcher.stderr is not None
-    reader = threading.Thread(target=lambda stream: said.extend(stream), args=(launcher.stderr,), daemon=True)
-    reader.start()
-    choose, killed, written = random.Random(kills), set[int](), checkpoints(folder / "checkpoints")
-    while len(killed) < kills and launcher.poll() is None:
-        if checkpoints(folder / "checkpoints") == written:  # so that the training gets on between two kills
-            time.sleep(0.05)
-            continue
-        time.sleep(choose.uniform(0.0, 1.0))
-        try:
-            children = [child for child in psutil.Process(launcher.pid).children() if child.pid not in killed]
-        except psutil.NoSuchProcess:
-            break
-        if children:
-            victim = choose.choice(children)
-            killed.add(victim.pid)
-            victim.kill()
-            _wait_for_a_restart(launcher, killed)
-            written = checkpoints(folder / "checkpoints")
-    code = launcher.wait(900)
-    reader.join(60)
-    assert len(killed) == kills
-    return code, "".join(said)
+def killed_at_random(launcher: psutil.Process, folder: Path, kills: int) -> None:
+    """Kills the processes of a launcher one by one, each at a random moment after a new checkpoint; then ends all."""
+    choose, written = random.Random(kills), checkpoints(folder / "checkpoints")
+    for kill in range(kills + 1):
+        while checkpoints(folder / "checkpoints") == written:  # so that the training gets on between two kills
+            assert _is_alive(launcher)
+            time.sleep(0.02)
+        if kill == kills:
+            launcher.terminate()
+            return
+        time.sleep(choose.uniform(0.0, 0.5))
+        victim = choose.choice(launcher.children())
+        victim.kill()
+        while _is_alive(victim):
+            time.sleep(0.02)
+        written = checkpoints(folder / "checkpoints")
 
 
-def _wait_for_a_restart(launcher: subprocess.Popen[str], killed: set[int]) -> None:
-    while launcher.poll() is None and any(psutil.pid_exists(pid) and _is_running(pid) for pid in killed):
-        time.sleep(0.05)
-
-
-def _is_running(pid: int) -> bool:
+def _is_alive(process: psutil.Process) -> bool:
     try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+        return process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
 
 
-@pytest.mark.parametrize("way", ["torchrun", "forked"] if KILLS > 2 else ["torchrun"])
+@pytest.mark.parametrize("way", ["torchrun", "forked"])
 def test_kills_change_nothing(tmp_path: Path, way: str) -> None:
     """The processes are started again, and the weights are to the bit those of an undisturbed training.
 
-    Most kills do without torchrun's own command, which takes ten seconds for each start.
+    All kills but one do without torchrun's own command, which takes ten seconds for each start.
     """
-    kills = KILLS - 2 if way == "forked" else 2
-    sharding = "full" if way == "forked" else "optimiser"
+    kills = KILLS - 1 if way == "forked" else 1
     settings = options(
-        steps=30 * kills, sharding=sharding, validate_every=5, validation_sentences=0, metric="loss", workers=2,
-        patience=1000,
+        sharding="full" if way == "forked" else "optimiser", validate_every=4, validation_sentences=0, metric="loss",
+        workers=2, patience=100000,
     )  # fmt: skip
     settings += ["--set", "batches.tokens=128"]
     calm, disturbed = tmp_path / "calm", tmp_path / "disturbed"
-    train(calm, "copy", *settings, "--processes", "2")
-    launcher = {
-        "torchrun": ["torch.distributed.run", "--nproc-per-node", "2", "--max-restarts", str(kills), "-m", "openwork"],
-        "forked": ["distributed.forked", str(kills)],
-    }[way]
-    code, said = killed_at_random([*launcher, "train", "copy", *settings, "--out", str(disturbed)], disturbed, kills)
-    assert code == 0, said
+    words = ["train", "copy", *settings, "--set", "training.steps=100000", "--out", str(disturbed)]
+    if way == "forked":
+        launcher = Forked(["distributed.forked", str(kills), *words], environment())
+        killed_at_random(psutil.Process(launcher.pid), disturbed, kills)
+        said = launcher.ended().err
+    else:
+        torchrun = ("torch.distributed.run", "--nproc-per-node", "2", "--max-restarts", str(kills), "-m", "openwork")
+        launcher = by_command(*torchrun, *words)
+        killed_at_random(psutil.Process(launcher.pid), disturbed, kills)
+        said = launcher.communicate(timeout=LONGEST)[1]
+    assert 1 <= said.count("continuing after update") <= kills, said
+    assert said.count("to continue, run the same command again") == 1, said
+    steps = max(record["step"] for record in records(disturbed, "finished"))
+    train(calm, "copy", *settings, "--set", f"training.steps={steps}", processes=2)
     assert difference(calm, disturbed) == 0.0
-    assert said.count("continuing after update") <= kills
 
 
 @pytest.mark.parametrize(("rank", "sentence"), [(1, "process 1 of 2 has ended"), (0, "has ended")])
@@ -182,7 +169,7 @@ def test_the_end_of_one_is_that_of_all_within_half_a_minute(tmp_path: Path, rank
     processes = start(2, ["openwork", "train", "copy", *options(steps=100000), "--out", str(out)])
     until = time.monotonic() + 300
     while not checkpoints(out / "checkpoints"):
-        assert time.monotonic() < until and all(one.poll() is None for one in processes)
+        assert time.monotonic() < until and all(one.is_running for one in processes)
         time.sleep(0.1)
     processes[rank].kill()
     begin = time.monotonic()
@@ -193,17 +180,12 @@ def test_the_end_of_one_is_that_of_all_within_half_a_minute(tmp_path: Path, rank
 
 
 def test_other_settings_end_all_with_one_sentence(tmp_path: Path) -> None:
-    first = start(2, ["openwork", "train", "copy", *options(steps=4), "--out", str(tmp_path / "run")])
-    first[1].kill()
-    first[1].wait()
+    out = str(tmp_path / "run")
+    first, unfit = start(2, ["openwork", "train", "copy", *options(steps=4), "--out", out])
+    unfit.kill()
     # the second process of the same meeting, with another run file
-    port = first[0]
-    command = psutil.Process(port.pid).environ()
-    second = subprocess.Popen(
-        [sys.executable, "-m", "openwork", "train", "copy", *options(steps=5), "--out", str(tmp_path / "run")],
-        env={**command, "RANK": "1", "LOCAL_RANK": "0"}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    found = ended([first[0], second])
+    second = Forked(["openwork", "train", "copy", *options(steps=5), "--out", out], unfit.variables)
+    found = ended([first, second])
     assert {one.code for one in found} == {3}
     said = "".join(one.err for one in found)
     assert said.count("error C109") == 1 and "process 1 of 2 has another run file: training.steps: 4 -> 5" in said
@@ -212,9 +194,8 @@ def test_other_settings_end_all_with_one_sentence(tmp_path: Path) -> None:
 
 def test_an_interruption_saves_once(tmp_path: Path) -> None:
     out = tmp_path / "run"
-    command = [sys.executable, "-m", "openwork", "train", "copy", *options(steps=100000), "--out", str(out)]
-    launcher = subprocess.Popen(
-        [*command, "--processes", "2"], env=environment(), stderr=subprocess.PIPE, text=True, start_new_session=True,
+    launcher = by_command(
+        "openwork", "train", "copy", *options(steps=100000), "--out", out, "--processes", "2", start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
     until = time.monotonic() + 300

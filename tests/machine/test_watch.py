@@ -78,6 +78,26 @@ def test_an_error_of_one_ends_all_and_is_shown_once(three: tuple[Ends, list[Watc
     assert set(ends.heard.values()) == {None}
 
 
+def test_the_first_ends_last(three: tuple[Ends, list[Watch]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others ask its store who has failed first; without it both would show the error."""
+    _, watches = three
+    for name in ("GRACE", "SILENCE"):
+        monkeypatch.setattr(watch, name, 1000.0)
+
+    def failing(rank: int) -> None:
+        with contextlib.suppress(SystemExit, OpenworkError), watches[rank].ending():
+            raise OpenworkError("a bad file")
+
+    first = threading.Thread(target=failing, args=(0,), daemon=True)
+    first.start()
+    for rank in (1, 2):
+        time.sleep(0.1)
+        assert first.is_alive()
+        failing(rank)
+    first.join(60)
+    assert not first.is_alive()
+
+
 def test_a_broken_connection_between_living_processes_is_an_error(
     three: tuple[Ends, list[Watch]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,6 +18,8 @@ from openwork.interop.forms import bundle_from_hugging_face
 from openwork.models.encoder_lm import EncoderModel
 from openwork.text.external.adapted import AdaptedTokenizer
 
+pytestmark = pytest.mark.slow  # what is held against needs seconds to load
+
 SIZES: dict[str, Any] = {
     "vocab_size": len(NAMES), "hidden_size": 16, "num_hidden_layers": 3, "num_attention_heads": 4,
     "intermediate_size": 24, "max_position_embeddings": 20, "type_vocab_size": 2,

@@ -27,6 +27,8 @@ ctranslate2 = pytest.importorskip("ctranslate2", reason="the extra parity is not
 
 specs = pytest.importorskip("ctranslate2.specs")
 
+pytestmark = pytest.mark.slow  # what is held against needs seconds to load
+
 MODEL = "ct2-aren-transliteration"
 INPUTS, TOLERANCE = 1000, 1e-3
 LONGEST = 60  # no answer comes near it

@@ -24,6 +24,8 @@ from openwork.interop.forms import write_hugging_face_folder
 from openwork.models.encoder_lm import EncoderModel
 from openwork.text.tokenizer import Tokenizer
 
+pytestmark = pytest.mark.slow  # what is held against needs seconds to load
+
 TOLERANCE = 1e-4
 TEXTS = ["the cats sat", "how are you ?", "a"]
 

@@ -19,6 +19,8 @@ from openwork.models.build import build_model
 from openwork.models.settings import TransformerSettings
 from parity.hugging_face import CLASSES, PIECES, make, saved, sources
 
+pytestmark = pytest.mark.slow  # what is held against needs seconds to load
+
 TOLERANCE = 1e-5
 KINDS = {
     "marian": ("marian", {}),

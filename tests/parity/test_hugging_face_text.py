@@ -26,6 +26,8 @@ from openwork.text.pair import train_pair
 from openwork.text.settings import TextSettings
 from parity.hugging_face import make
 
+pytestmark = pytest.mark.slow  # what is held against needs seconds to load
+
 SOURCES = ["the cat sees the dog", "a dog, a cat and the bird", "where is the small bird?", "it is here. the end"] * 4
 TARGETS = [
     "die Katze sieht den Hund",

@@ -20,6 +20,8 @@ from openwork.inference.translator import BatchTranslator
 from openwork.interop.forms import bundle_from_hugging_face
 from openwork.interop.hugging_face.decoder import read_decoder
 
+pytestmark = pytest.mark.slow  # what is held against needs seconds to load
+
 TOLERANCE = 1e-4
 PIECES = 60
 GPT2: dict[str, Any] = {

@@ -29,6 +29,8 @@ from openwork.nn.masks import Mask
 from openwork.nn.normalisation import RMSNorm
 from openwork.nn.residual import PreNorm
 
+pytestmark = pytest.mark.slow  # what is held against needs seconds to load
+
 TOLERANCE = 1e-4
 LENGTHS = torch.tensor([150, 90, 7])  # beyond T5's furthest distance
 KERNELS = {"reference": reference.attention, "fused": fused.attention}

@@ -49,6 +49,7 @@ def test_each_comes_close_to_the_weights_and_not_above(call: Call) -> None:
         assert one["weights"] > (0.98 if one["model"]["kind"] == "recurrent" else 0.998) * 2e6
 
 
+@pytest.mark.slow
 def test_each_comes_close_to_the_operations_and_not_above(call: Call) -> None:
     found = values(call, "recurrent", "nano", "--budget", "5Mflop", "--vocabulary", "1000")
     for one in found:

@@ -10,6 +10,7 @@ from pydantic_core import ErrorDetails
 
 from openwork.base.errors import ConfigError, RuleError
 from openwork.base.fields import all_keys, allowed_values, literals, models_in, schema_of, show_value
+from openwork.base.messages import nearest
 from openwork.base.toml import ValueOrigin
 
 _PLAIN_VALUE = re.compile(r"[-+]?[0-9][0-9_]*(\.[0-9]+)?([eE][-+]?[0-9]+)?|true|false")
@@ -77,16 +78,12 @@ def _unknown_key(
     owners = _models_at(model, detail["loc"][:-1])
     names = sorted({name for owner in owners for name in owner.model_fields})
     section = ".".join(key[:-1])
-    near = difflib.get_close_matches(key[-1], names, n=1)
     elsewhere = [other for other in all_keys(model) if other.last == key[-1]]
-    if near:
-        hint = f"did you mean {near[0]}?"
-    elif elsewhere:
+    hint = nearest(key[-1], names)
+    if not hint and elsewhere:
         hint = f"did you mean {elsewhere[0].name}? It belongs in the section {elsewhere[0].header}"
-    elif far := difflib.get_close_matches(key[-1], names, n=1, cutoff=0.45):
+    elif not hint and (far := difflib.get_close_matches(key[-1], names, n=1, cutoff=0.45)):
         hint = f"the nearest name is {far[0]}"
-    else:
-        hint = ""
     where = f"[{section}] knows" if section else "known at the top are"
     return ConfigError(
         f"{_place(key, origins)}unknown key {'.'.join(key)}", why=f"{where}: {', '.join(names)}", hint=hint, code="C011"

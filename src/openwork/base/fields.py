@@ -84,12 +84,10 @@ class Key:
 
     @property
     def last(self) -> str:
-        """The name after the last dot."""
         return self.name.rpartition(".")[2]
 
     @property
     def shown_default(self) -> str:
-        """The default for a person to read."""
         return self.default or "not set"
 
 

@@ -7,6 +7,8 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
 from openwork.base.errors import OpenworkError
 from openwork.base.files import flush_to_disk, remove, writing
 
@@ -40,6 +42,22 @@ def atomic_folder(path: Path | str, own: Sequence[str] = ()) -> Iterator[Path]:
         else:
             _exchange(partial, path)
         flush_to_disk(path if is_fixed else path.parent)
+
+
+@contextlib.contextmanager
+def locked(lock: Path, busy: OpenworkError) -> Iterator[None]:
+    """Meanwhile no other process has the lock; `busy` is raised where one has it. The system releases it at the end."""
+    held = FileLock(lock, timeout=0, fallback_to_soft=False)
+    try:
+        held.acquire()
+    except Timeout as error:
+        raise busy from error
+    except (OSError, NotImplementedError):  # a file system without locks
+        pass
+    try:
+        yield
+    finally:
+        held.release()
 
 
 def holds_only(folder: Path, own: set[str]) -> bool:

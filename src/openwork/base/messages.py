@@ -7,10 +7,11 @@ translations) never does.
 """
 
 import contextlib
+import difflib
 import gettext
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -39,6 +40,12 @@ def find_language(environment: Mapping[str, str]) -> str:
 def msg(text: str) -> str:
     """Marks a sentence for the catalogues (as `N_` does in C); it is translated when it is shown."""
     return text
+
+
+def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """A hint at the known name that is most like this one; empty where none is."""
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=cutoff)
+    return msg(f"did you mean {near[0]}?") if near else ""
 
 
 @dataclass(frozen=True)
@@ -119,15 +126,6 @@ def catalogue(language: str) -> Catalogue:
     return Catalogue(dict(with_numbers(*entry) for entry in read_catalogue(language).items()))
 
 
-class _Messages(gettext.GNUTranslations):
-    """gettext's own reader; its table has no public name, and sentences that are patterns need the whole of it."""
-
-    @property
-    def table(self) -> dict[str, str]:
-        entries = getattr(self, "_catalog")  # noqa: B009
-        return {key: text for key, text in entries.items() if key}
-
-
 def read_catalogue(language: str, folder: Path = FOLDER) -> dict[str, str]:
     """English sentence -> translation; both name what varies: "{path}: empty file"."""
     source = folder / language / "LC_MESSAGES" / f"{DOMAIN}.po"
@@ -138,7 +136,9 @@ def read_catalogue(language: str, folder: Path = FOLDER) -> dict[str, str]:
             atomic_write_bytes(compiled, data)
     else:
         data = compiled.read_bytes()
-    return _Messages(io.BytesIO(data)).table
+    # gettext's table has no public name, and sentences that are patterns need the whole of it
+    entries = vars(gettext.GNUTranslations(io.BytesIO(data)))["_catalog"]
+    return {key: text for key, text in entries.items() if key}
 
 
 def compile_catalogue(source: Path) -> bytes:

@@ -91,7 +91,6 @@ def is_run(folder: Path) -> bool:
 
 
 def is_checkpoint(folder: Path) -> bool:
-    """Whether the folder is a checkpoint of a run."""
     return (folder / "state.json").is_file() and folder.resolve().parent.name == "checkpoints"
 
 

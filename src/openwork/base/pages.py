@@ -127,10 +127,6 @@ def legal(text: str) -> str:
     return escaped(_FORBIDDEN.sub("\ufffd", text))
 
 
-def _legal_value(value: Any) -> Any:
-    return legal(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
 @cache
 def _environment() -> "Environment":
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -141,7 +137,7 @@ def _environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
-        finalize=_legal_value,
+        finalize=lambda value: legal(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
     )
     colours = {
         theme: Markup(" ".join(f"--{role}: {getattr(colour, theme)};" for role, colour in ROLES.items()))

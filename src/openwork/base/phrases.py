@@ -3,7 +3,6 @@
 They are what their English text is, so whoever only prints or compares them sees no difference.
 """
 
-import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
@@ -57,13 +56,9 @@ class Padded(Phrase):
 
 def shown_width(text: str) -> int:
     """How many columns of a terminal the text takes: Chinese characters and their like take two, marks none."""
-    return sum(_columns(character) for character in text)
+    from rich.cells import cell_len
 
-
-def _columns(character: str) -> int:
-    if unicodedata.combining(character):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+    return cell_len(text)
 
 
 def _fill(text: str, width: int, right: bool) -> str:

@@ -6,11 +6,12 @@ from importlib import import_module
 from typing import Any
 
 
-def import_when_used(package: str, places: Mapping[str, str]) -> Callable[[str], Any]:
-    """Returns the `__getattr__` of a package with public names in these modules: name -> module.
+def import_when_used(package: str, names: Mapping[str, str]) -> Callable[[str], Any]:
+    """Returns the `__getattr__` of a package with these public names: module -> its names, with spaces between.
 
-    An empty module means that the name itself is a package. AttributeError for other names.
+    Those of the empty module are packages themselves. AttributeError for other names.
     """
+    places = {name: module for module, group in names.items() for name in group.split()}
 
     def get(name: str) -> Any:
         if name not in places:

@@ -107,7 +107,6 @@ def _refuse(path: Path) -> NoReturn:
 
 
 def unreadable(path: Path, error: OSError) -> BundleError:
-    """The error for a file that cannot be read."""
     return BundleError(
         f"{path}: cannot be read",
         why=error.strerror or str(error),

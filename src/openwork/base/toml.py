@@ -207,7 +207,6 @@ def too_deep(place: str) -> ConfigError:
 
 
 def too_large(place: str) -> ConfigError:
-    """The error for an integer of more than 64 bits."""
     return ConfigError(
         f"{place}: a whole number of more than 64 bits",
         why="TOML has none so large",

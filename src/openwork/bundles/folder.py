@@ -127,7 +127,6 @@ def find_bundle(path: Path) -> Path:
 
 
 def has_bundle(path: Path) -> bool:
-    """Whether `path` is a bundle, or a run that has one."""
     return any((path / inner / MANIFEST).is_file() for inner in ("", "bundle"))
 
 

@@ -15,8 +15,6 @@ from openwork.inspection.parting import SOURCE
 
 
 class Status(Enum):
-    """The outcome of a check."""
-
     PASSED = "passed"
     FAILED = "failed"
     SKIPPED = "skipped"
@@ -109,7 +107,6 @@ def run_check(check: Check, context: VerifyContext, before: Mapping[str, CheckRe
 
 
 def run_checks(checks: Iterable[Check], context: VerifyContext) -> list[CheckResult]:
-    """Runs all checks, in their order."""
     done: dict[str, CheckResult] = {}
     for check in checks:
         done[check.name] = run_check(check, context, done)
@@ -117,7 +114,6 @@ def run_checks(checks: Iterable[Check], context: VerifyContext) -> list[CheckRes
 
 
 def error_reason(error: OpenworkError) -> str:
-    """An error as one line."""
     return Joined(error.what, ": ", error.why) if error.why else error.what
 
 
@@ -126,7 +122,6 @@ MARGIN = 2  # columns between the parts of a line
 
 
 def all_passed(outcomes: Sequence[CheckResult]) -> bool:
-    """Whether none has failed."""
     return all(outcome.status is not Status.FAILED for outcome in outcomes)
 
 

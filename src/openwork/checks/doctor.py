@@ -22,7 +22,7 @@ from openwork.data.corpora.corpus import VARIABLE
 from openwork.inference.prepared import native
 from openwork.inference.prepared.native.building import NotBuilt, find_compiler
 from openwork.inference.prepared.products import available
-from openwork.machine.available import memory_of_machine
+from openwork.machine.available import memory_of_machine, system_lines
 from openwork.machine.device import choose_device
 from openwork.machine.precision import PrecisionName, choose_precision, matrix_rate
 
@@ -71,7 +71,6 @@ def doctor_lines(found: list[DoctorLine]) -> Iterator[str]:
 
 
 def doctor_values(found: list[DoctorLine]) -> list[dict[str, Any]]:
-    """The report for a program."""
     return [{"name": one.name, "found": str(one.found), "advice": str(one.advice)} for one in found]
 
 
@@ -165,9 +164,6 @@ def _packages_of(extra: str) -> list[str]:
 
 def processor_name() -> str:
     """The processor's name as the system gives it; empty where it gives none."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        lines = []
+    lines = system_lines(Path("/proc/cpuinfo"))
     names = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
     return next(names, platform.processor())

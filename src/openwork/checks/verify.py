@@ -56,6 +56,5 @@ def verify(path: Path, *, compiling: bool = False, further: Sequence[Check] = ()
 
 
 def verify_bundle(bundle: Bundle, *, compiling: bool = False, further: Sequence[Check] = ()) -> list[CheckResult]:
-    """Runs the checks on a bundle in memory."""
     bundle.model.eval()
     return run_checks((*CHECKS, *further), VerifyContext(bundle, compiling))

@@ -66,7 +66,6 @@ class Pass:
         return torch.cat(parts, dim=1)
 
     def step(self, tokens: Tensor, state: Any) -> tuple[Tensor, Any]:
-        """One step of the model."""
         return self.model.step(tokens, state)
 
     def record(self) -> Record:
@@ -185,14 +184,12 @@ def cached(context: VerifyContext) -> LargestDifference:
 def branched(context: VerifyContext) -> LargestDifference:
     """A state does not change when the model continues from it: a second continuation leaves the first as it is."""
     models = [context.model, *([prepare(context.model)] if can_be_prepared(context.model) else [])]
-
-    def pairs() -> Iterator[TwoPasses]:
-        for model in models:
-            for probe in context.probes:
-                one = replace(reading(context, [probe], size=max(1, len(probe.target) // BRANCHES)), model=model)
-                yield TwoPasses(one, BranchingPass(one.model, one.source, one.lengths, one.steps), probe)
-
-    return compare(context, pairs())
+    alone = (
+        (probe, replace(reading(context, [probe], size=max(1, len(probe.target) // BRANCHES)), model=model))
+        for model, probe in product(models, context.probes)
+    )
+    branching = (TwoPasses(one, BranchingPass(one.model, one.source, one.lengths, one.steps), to) for to, one in alone)
+    return compare(context, branching)
 
 
 def batched(context: VerifyContext) -> LargestDifference:

@@ -1,6 +1,5 @@
 """openwork completion, and the answers to the shells' completion scripts."""
 
-import difflib
 import os
 from typing import Annotated
 
@@ -8,6 +7,7 @@ from typer import Argument
 from typer.completion import completion_init, get_completion_script  # pyright: ignore[reportPrivateImportUsage]
 
 from openwork.base.errors import UsageError
+from openwork.base.messages import nearest
 from openwork.cli.terminal import print_text
 
 SHELLS = ("bash", "zsh", "fish")
@@ -24,8 +24,7 @@ def completion(shell: Annotated[str, Argument(help="bash, zsh or fish.")]) -> No
     openwork completion fish > ~/.config/fish/completions/openwork.fish
     """
     if shell not in SHELLS:
-        near = difflib.get_close_matches(shell, SHELLS, n=1, cutoff=0.4)
-        hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(SHELLS)}"
+        hint = nearest(shell, SHELLS, cutoff=0.4) or f"choose from {', '.join(SHELLS)}"
         raise UsageError(f"{shell}: there is no completion for this shell", hint=hint, code="U003")
     print_text(get_completion_script(prog_name="openwork", complete_var=VARIABLE, shell=shell))
 

@@ -32,7 +32,6 @@ class CorpusFiles:
     valid_target: Annotated[Path | None, Option(help="Their translations.")] = None
 
     def splits(self) -> dict[str, tuple[Path | None, Path | None]]:
-        """The files of both sides of each split."""
         return {"train": (self.source, self.target), "valid": (self.valid_source, self.valid_target)}
 
 

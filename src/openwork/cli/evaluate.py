@@ -39,7 +39,6 @@ class SetOptions:
 
     @property
     def files(self) -> tuple[Path | None, ...]:
-        """The files that are read."""
         return self.source, self.reference, self.file
 
     def read(self) -> Any:

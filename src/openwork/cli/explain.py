@@ -1,5 +1,7 @@
 """openwork explain"""
 
+import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -111,9 +113,6 @@ def _check(what: What, which: Which) -> None:
 
 def _show(trace: "Trace", as_json: bool, html: Path | None) -> None:
     """Writes the trace to a file, as JSON, or to the terminal."""
-    import os
-    import shutil
-
     from openwork.base.files import atomic_write_text
     from openwork.base.messages import find_language
     from openwork.inspection.trace_page import trace_page

@@ -1,5 +1,7 @@
 """openwork paper and openwork study"""
 
+import os
+import shutil
 from pathlib import Path
 from typing import Annotated
 
@@ -29,9 +31,6 @@ def paper(
 
     openwork paper training --json
     """
-    import os
-    import shutil
-
     from openwork.base.messages import find_language
     from openwork.study.paper.contents import CONTENTS, contents_lines, contents_values, find_listed
 
@@ -71,8 +70,6 @@ def study(
 
     openwork study layer-costs --set width=32 --json
     """
-    import os
-
     from openwork.base.files import atomic_write_text
     from openwork.base.messages import find_language
     from openwork.base.outputs import check_file, is_page

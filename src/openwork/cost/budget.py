@@ -4,7 +4,6 @@ The width and all other widths of the settings are scaled; layers and heads stay
 then increased alone, in finer steps; not for seconds, which vary between measurements.
 """
 
-import difflib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -13,7 +12,7 @@ from typing import Any
 import torch
 
 from openwork.base.errors import UsageError
-from openwork.base.messages import msg
+from openwork.base.messages import msg, nearest
 from openwork.base.phrases import AsIs, Joined
 from openwork.cost.cost import LENGTH, cost_of, weights_of
 from openwork.cost.counted import full_batch
@@ -70,11 +69,9 @@ class Sized:
 
     @property
     def widths(self) -> dict[str, int]:
-        """The widths that were scaled."""
         return _widths(self.settings)
 
     def to_json(self) -> dict[str, Any]:
-        """The model as JSON values."""
         return {
             "name": self.name,
             "model": self.settings.model_dump(mode="json", exclude_none=True),
@@ -136,12 +133,10 @@ def starting_point(name: str) -> ModelSettings:
     kinds = {str(family.model_fields["kind"].default) for family in FAMILIES}
     if name in kinds:
         return model_settings({"kind": name})
-    known = [*PRESETS, *sorted(kinds)]
-    near = difflib.get_close_matches(name, known, n=1)
     raise UsageError(
         f"{name}: neither a preset nor a kind of model",
         why=f"presets: {', '.join(PRESETS)}; kinds: {', '.join(sorted(kinds))}",
-        hint=f"did you mean {near[0]}?" if near else "openwork info lists the presets with their sizes",
+        hint=nearest(name, [*PRESETS, *sorted(kinds)]) or "openwork info lists the presets with their sizes",
         code="U078",
     )
 
@@ -184,7 +179,13 @@ def seconds_an_update(settings: ModelSettings, vocabulary: int) -> float:
 
 def size_lines(found: Sequence[Sized], budget: Budget, vocabulary: int = VOCABULARY) -> list[str]:
     """The sizes for a person: two lines for each model, the second as in a run file."""
-    lines = [_budget_line(budget), msg(f"with a vocabulary of {vocabulary:,} pieces, in sentences of {LENGTH} tokens")]
+    sizes = {
+        "weights": msg(f"sized to {budget.amount:,.0f} weights"),
+        "operations": msg(f"sized to {budget.amount / 1e6:,.6g} million operations forward for a target token"),
+        "seconds": msg(f"sized to {budget.amount:g} seconds for an update of {SENTENCES * LENGTH:,} target tokens"),
+    }
+    asked = msg(f"with a vocabulary of {vocabulary:,} pieces, in sentences of {LENGTH} tokens")
+    lines: list[str] = [sizes[budget.kind], asked]
     for sized in found:
         figures = msg(
             f"{sized.weights:,} weights, {sized.flops / 1e6:,.2f} million operations forward for a target token"
@@ -195,14 +196,5 @@ def size_lines(found: Sequence[Sized], budget: Budget, vocabulary: int = VOCABUL
     return lines
 
 
-def _budget_line(budget: Budget) -> str:
-    if budget.kind == "weights":
-        return msg(f"sized to {budget.amount:,.0f} weights")
-    if budget.kind == "operations":
-        return msg(f"sized to {budget.amount / 1e6:,.6g} million operations forward for a target token")
-    return msg(f"sized to {budget.amount:g} seconds for an update of {SENTENCES * LENGTH:,} target tokens")
-
-
 def size_values(found: Sequence[Sized], budget: Budget, vocabulary: int = VOCABULARY) -> dict[str, Any]:
-    """The sizes for a program."""
     return {"budget": asdict(budget), "vocabulary": vocabulary, "models": [sized.to_json() for sized in found]}

@@ -47,7 +47,6 @@ class Network:
     trees: bool = True
 
     def step(self, processes: int) -> float:
-        """Seconds of a step."""
         return step_latency(processes) if self.latency is None else self.latency
 
 

@@ -36,12 +36,6 @@ SKIPPED = (aten.mm, aten.addmm, aten.bmm, aten.baddbmm, aten.mv, aten.convolutio
 FILLED = (aten.normal_, aten.uniform_)
 
 
-def _attention_flops(query: Tensor, key: Tensor, value: Tensor, *_: object, **__: object) -> int:
-    """Operations of Q K^T and of the weights times V."""
-    scores = query.shape[:-1].numel() * key.shape[-2]
-    return 2 * scores * (key.shape[-1] + value.shape[-1])
-
-
 def _recurrent_layer_flops(x: Tensor, inputs: Tensor, states: Tensor, *_: object, **__: object) -> int:
     """Operations of one direction of one layer: two matrices at each position."""
     return 2 * x.shape[:-1].numel() * (inputs.numel() + states.numel())
@@ -49,7 +43,7 @@ def _recurrent_layer_flops(x: Tensor, inputs: Tensor, states: Tensor, *_: object
 
 # Operations that torch's own table leaves out.
 FURTHER: dict[Any, Callable[..., int]] = {
-    aten._scaled_dot_product_flash_attention_for_cpu: _attention_flops,
+    aten._scaled_dot_product_flash_attention_for_cpu: flop_registry[aten._scaled_dot_product_flash_attention],
     aten.mkldnn_rnn_layer: _recurrent_layer_flops,
     aten.mv: lambda matrix, _vector, **_: 2 * matrix.numel(),
 }

@@ -1,13 +1,12 @@
 """`openwork info`: sizes, cost, settings and scores of a bundle or preset, and whether golden examples still hold."""
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from openwork.base.errors import UsageError
-from openwork.base.messages import msg
+from openwork.base.messages import msg, nearest
 from openwork.base.phrases import AsIs, Joined
 from openwork.bundles.bundle import Bundle, Golden, load_bundle
 from openwork.bundles.folder import find_bundle
@@ -27,8 +26,6 @@ BATCH_TOKENS = 4096  # target tokens for which memory is shown; the default of b
 
 @dataclass(frozen=True)
 class Description:
-    """Lines for a person, and values for a program."""
-
     lines: list[str]
     values: dict[str, Any]
 
@@ -40,11 +37,10 @@ def describe(name: str | None) -> Description:
     if name in PRESETS and not Path(name).exists():
         return _preset(name)
     if not Path(name).exists():
-        near = difflib.get_close_matches(name, PRESETS, n=1)
         raise UsageError(
             f"{name}: neither a folder nor a preset",
             why=f"presets: {', '.join(PRESETS)}",
-            hint=f"did you mean {near[0]}?" if near else "give a preset, or a bundle's folder",
+            hint=nearest(name, PRESETS) or "give a preset, or a bundle's folder",
             code="U056",
         )
     return _bundle(Path(name))

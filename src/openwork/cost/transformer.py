@@ -36,7 +36,7 @@ def transformer_parts(s: TransformerSettings, source: int, target: int, lengths:
     yield CostPart("embeddings and output", 1, width * (tables[0] * source + tables[1] * target), m * width * target, 0)
     if s.output_bias:
         yield CostPart("output bias", 1, target)
-    yield CostPart("embedding dropout", 1, 0, kept=masks_of(s) * width * (n + m), wide=IDS * (n + m))
+    yield CostPart("embedding dropout", 1, 0, kept=(s.dropout > 0) * width * (n + m), wide=IDS * (n + m))
     if s.positions == "learned":
         yield CostPart("learned positions", 2, s.table_size * width)
     for side, layers, length in (("encoder", s.encoder_layers, n), ("decoder", s.decoder_layers, m)):
@@ -76,11 +76,6 @@ def attention_part(s: TransformerSettings, name: str, count: int, queries: float
     )
 
 
-def masks_of(s: TransformerSettings) -> int:
-    """Numbers that dropout keeps for each of its inputs."""
-    return int(s.dropout > 0)
-
-
 def feedforward_part(s: TransformerSettings, name: str, count: int, length: float) -> CostPart:
     matrices, kept = FEEDFORWARDS[s.feedforward]
     biases = s.feedforward_width + s.width if matrices == 2 else 0
@@ -94,7 +89,7 @@ def connection_parts(s: TransformerSettings, side: str, layers: int, length: flo
     Keeps the sub-layer's input, the norm's input and the dropout's mask, and the encoder's output once more.
     """
     sublayers = layers * (3 if side == "decoder" else 2)
-    kept, wide = (2 + masks_of(s)) * s.width * length, NORM * length
+    kept, wide = (2 + (s.dropout > 0)) * s.width * length, NORM * length
     yield CostPart(f"{side} norms and residuals", sublayers, NORM * s.width, kept=kept, wide=wide)
     output = s.width * length * (side == "encoder")
     if s.norm == "pre":

@@ -31,15 +31,11 @@ __all__ = [
 __getattr__ = import_when_used(
     __name__,
     {
-        "Pair": "records",
-        "PairSource": "sources",
-        "read_pairs": "pairs",
-        "FilterSettings": "filters",
-        "Batch": "batching",
-        "BatchPlan": "batching",
-        "BatchSettings": "batching",
-        "assemble": "batching",
-        "TokenStore": "store",
-        "write_store": "store",
+        "batching": "Batch BatchPlan BatchSettings assemble",
+        "filters": "FilterSettings",
+        "pairs": "read_pairs",
+        "records": "Pair",
+        "sources": "PairSource",
+        "store": "TokenStore write_store",
     },
 )

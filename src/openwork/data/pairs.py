@@ -41,7 +41,6 @@ class Splits:
 
     @property
     def report(self) -> FilterReport:
-        """What the filters did to all corpora together."""
         if len(self.parts) == 1:
             return self.parts[0].report
         dropped: dict[str, Dropped] = {}
@@ -196,15 +195,20 @@ def _chunks(pairs: Iterator[Pair]) -> Iterator[tuple[list[str], list[str]]]:
 
 def read_pairs(source: Path | None, target: Path | None, corpus: str | None, split: str) -> list[Pair]:
     """All the pairs of two files, or of one split of a known corpus, unfiltered."""
+    return list(iterate_pairs(source, target, corpus, split))
+
+
+def iterate_pairs(source: Path | None, target: Path | None, corpus: str | None, split: str) -> Iterator[Pair]:
+    """The same one by one. DataError where neither is named."""
     if corpus is not None:
-        return list(corpora.load(corpus, split))
+        return corpora.load(corpus, split)
     if source is None or target is None:
         raise DataError(
             "name a corpus, or a source and a target file",
             hint="give --corpus NAME, or --source FILE and --target FILE",
             code="D095",
         )
-    return list(read_parallel(source, target))
+    return read_parallel(source, target)
 
 
 @dataclass(frozen=True)

@@ -144,7 +144,6 @@ class DataSettings(OriginSettings):
 
     @property
     def languages(self) -> Languages:
-        """The languages that the settings name."""
         return Languages(self.source_language, self.target_language)
 
     @property

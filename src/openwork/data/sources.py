@@ -45,7 +45,6 @@ class PairSource:
         return f"{name}:{number + self.header}" if self.unit == "line" else f"{name}: {self.unit} {number}"
 
     def side(self, name: Literal["source", "target"]) -> Again:
-        """The sentences of one side."""
         return Again(lambda: (getattr(pair, name) for pair in self.read()))
 
     def read_unchanged(self) -> Iterator[Pair]:
@@ -60,7 +59,6 @@ class PairSource:
                 )
 
     def is_empty(self) -> bool:
-        """Whether there is no pair at all."""
         return next(self.read(), None) is None
 
 
@@ -135,7 +133,6 @@ def filtered(pairs: PairSource, filters: FilterSettings, weight: float | None = 
 
 
 def nothing_to_train_on(pairs: PairSource, why: str) -> DataError:
-    """The error for pairs of which there are none."""
     return DataError(
         f"{pairs.description}: no sentence pair to train on",
         why=why,
@@ -209,5 +206,4 @@ def named_languages(part: OriginSettings) -> Languages:
 
 
 def shared_languages(found: Sequence[Languages]) -> Languages:
-    """The languages that all parts have."""
     return found[0] if len(set(found)) == 1 else UNSAID

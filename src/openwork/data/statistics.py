@@ -75,7 +75,6 @@ class SideStatistics:
         }
 
     def lines(self, name: str) -> list[str]:
-        """For a person."""
         values = self.values()
         words, characters = (
             "/".join(f"{value:,}" for value in percentiles(lengths).values())
@@ -127,7 +126,6 @@ class CorpusStatistics:
         return self.filtered.kept + self.filtered.dropped_pairs
 
     def values(self) -> dict[str, object]:
-        """For JSON."""
         return {
             "pairs": self.pairs,
             "source": self.source.values(),
@@ -138,7 +136,6 @@ class CorpusStatistics:
         }
 
     def lines(self, name: str) -> list[str]:
-        """For a person."""
         low, middle, high, *_ = (value / 100 for value in percentiles(self.ratios).values())
         return [
             msg(f"{name}: {self.pairs:,} pairs"),
@@ -172,11 +169,9 @@ class MeasuredSplits:
     absent: dict[str, str] = field(default_factory=dict)
 
     def values(self) -> dict[str, object]:
-        """For JSON."""
         return {"splits": {name: split.values() for name, split in self.splits.items()}, "absent": self.absent}
 
     def lines(self) -> list[str]:
-        """For a person: a few lines a split."""
         lines = [line for name, split in self.splits.items() for line in split.lines(name)]
         return lines + [msg(f"{split}: not measured ({reason})") for split, reason in self.absent.items()]
 

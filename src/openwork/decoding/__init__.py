@@ -16,11 +16,10 @@ __all__ = ["DecodingSettings", "Hypothesis", "beam_search", "decode", "greedy_se
 __getattr__ = import_when_used(
     __name__,
     {
-        "greedy_search": "left_to_right",
-        "beam_search": "beam",
-        "sample": "left_to_right",
-        "decode": "search",
-        "DecodingSettings": "settings",
-        "Hypothesis": "scoring",
+        "beam": "beam_search",
+        "left_to_right": "greedy_search sample",
+        "scoring": "Hypothesis",
+        "search": "decode",
+        "settings": "DecodingSettings",
     },
 )

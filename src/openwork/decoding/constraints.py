@@ -119,7 +119,6 @@ class RequiredPhrases:
         return known
 
     def advance(self, progress: Progress, token: int) -> Progress:
-        """One token later."""
         after = [
             state if state == MET else steps[state].get(token, 0)
             for state, steps in zip(progress, self.steps, strict=True)

@@ -19,8 +19,6 @@ from openwork.nn.shapes import Lengths, Source, StepLogits, Tokens
 
 @dataclass(frozen=True)
 class EnsembleState(Selectable):
-    """The states of all models."""
-
     states: tuple[State, ...]
 
 

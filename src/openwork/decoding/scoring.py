@@ -46,7 +46,6 @@ def length_penalty(length: int, alpha: float, rule: LengthRule = "paper") -> flo
 
 
 def penalty_of(length: int, settings: DecodingSettings) -> float:
-    """The length penalty of the settings."""
     return length_penalty(length, settings.length_penalty, settings.length_rule)
 
 

@@ -45,8 +45,7 @@ def run_demo(out: Path, expressions: Sequence[str], report: Report, watchers: Se
             return False
     bundle = load_bundle(folder.bundle)
     result = judge(bundle)
-    report("")
-    for line in summary(result):
+    for line in ("", *summary(result)):
         report(line)
     given = list(zip(expressions, BatchTranslator.of(bundle).best(expressions), strict=True))
     for source, translation in given:
@@ -54,8 +53,7 @@ def run_demo(out: Path, expressions: Sequence[str], report: Report, watchers: Se
     first = {(one.locale, one.format): one.expression for one in reversed(result.examples)}
     attention = tuple(map_attention(bundle, first[example]) for example in EXAMPLES if example in first)
     atomic_write_text(page, demo_page(result, settings, read_records(folder.records), attention, given))
-    report("")
-    for line in what_next(out, page):
+    for line in ("", *what_next(out, page)):
         report(line)
     return True
 
@@ -115,7 +113,6 @@ def map_attention(bundle: Bundle, text: str) -> AttentionMap:
 
 
 def what_next(out: Path, page: Path) -> list[str]:
-    """Commands that work now."""
     return [
         msg(f"the report, with curves and attention: {page}"),
         msg("what to try next:"),

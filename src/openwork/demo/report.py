@@ -47,12 +47,10 @@ class DemoResult:
 
     @property
     def total(self) -> Ratio:
-        """Over all locales."""
         return sum(self.by_locale.values(), Ratio())
 
     @property
     def worst_locale(self) -> str:
-        """Where it errs most."""
         return min(self.by_locale, key=lambda locale: self.by_locale[locale].value)
 
 
@@ -98,13 +96,13 @@ def demo_page(
 
 def _settings(settings: RunSettings) -> Facts:
     model, training = settings.model.model_dump(exclude_none=True), settings.training
-    facts = [(key.replace("_", " "), str(value)) for key, value in model.items()]
-    facts += [(msg("updates"), f"{training.steps:,}"), (msg("tokens a batch"), f"{settings.batches.tokens:,}")]
-    facts += [
+    return (
+        *((key.replace("_", " "), str(value)) for key, value in model.items()),
+        (msg("updates"), f"{training.steps:,}"),
+        (msg("tokens a batch"), f"{settings.batches.tokens:,}"),
         (msg("peak learning rate"), f"{training.learning_rate:g}"),
         (msg("label smoothing"), f"{training.label_smoothing}"),
-    ]
-    return tuple(facts)
+    )
 
 
 def _curves(records: Records) -> tuple[Chart, ...]:
@@ -122,10 +120,9 @@ def _curves(records: Records) -> tuple[Chart, ...]:
 
 
 def _locales(result: DemoResult) -> Figures:
-    ordered = sorted(result.by_locale.items(), key=lambda item: (item[1].value, item[0]))
     rows = tuple(
         (locale, LOCALES[locale], f"{ratio.total:.0f} of {ratio.count}", f"{100 * ratio.value:.1f} %")
-        for locale, ratio in ordered
+        for locale, ratio in sorted(result.by_locale.items(), key=lambda item: (item[1].value, item[0]))
     )
     return Figures(
         msg("Locale by locale, the worst first"), (msg("locale"), msg("script"), msg("right"), msg("share")), rows

@@ -49,7 +49,6 @@ class Bits:
         return ScoreInterval(float(bits.sum() / self.characters.sum()), float(low), float(high))
 
     def report_lines(self) -> list[str]:
-        """A report."""
         found = self.figures()
         width = max(map(len, found))
         lines = [
@@ -60,7 +59,6 @@ class Bits:
         return [*lines, msg(f"{len(self.characters):,} lines, {total:,} characters, each line's end counted as one")]
 
     def to_json(self) -> dict[str, object]:
-        """Plain values for JSON."""
         return {
             "lines": len(self.characters),
             "characters": int(self.characters.sum()),

@@ -35,7 +35,6 @@ class Evaluation:
     placeholders: Ratio = field(default_factory=Ratio)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
         values = {"sentences": self.sentences, "scores": [asdict(score) for score in self.scores], "exact": self.exact}
         if self.placeholders.count:
             values["placeholders"] = {"kept": self.placeholders.value, "sentences": self.placeholders.count}
@@ -99,12 +98,10 @@ class EvaluationSet:
 
     @property
     def sources(self) -> list[str]:
-        """The sentences to translate or label."""
         return [pair.source for pair in self.pairs]
 
     @property
     def references(self) -> list[str]:
-        """The right translations or labels."""
         return [pair.target for pair in self.pairs]
 
 

@@ -25,7 +25,6 @@ class LabelEvaluation:
     baseline: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
         scores = {"examples": self.examples, "scores": [asdict(score) for score in self.scores]}
         return {"baseline": self.baseline, **scores} if self.baseline else scores
 

@@ -25,7 +25,7 @@ from openwork.base.printing import json_text
 from openwork.base.regular_files import open_regular, read_regular
 from openwork.base.tasks import MEASURED, Measured
 from openwork.evaluation.label_scores import label_differences
-from openwork.metrics.significance import SIGNIFICANT, Difference, Effort, ScoreInterval
+from openwork.metrics.significance import SIGNIFICANT, Difference, Effort
 from openwork.metrics.significance import compare as compare_lines
 
 FORMAT, VERSION = EVALUATION.format, 1
@@ -127,16 +127,6 @@ class SystemOutput:
     lines: Sequence[str]
     saved: SavedEvaluation | None = None
 
-    @property
-    def task(self) -> Measured | None:
-        """The task that the lines are scored for; None: translation or unknown."""
-        return None if self.saved is None else self.saved.task
-
-    @property
-    def references(self) -> Sequence[str] | None:
-        """The references, if they are known."""
-        return None if self.saved is None else self.saved.references
-
 
 @dataclass(frozen=True)
 class Compared:
@@ -149,7 +139,6 @@ class Compared:
     task: Measured | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
         metrics = [{**asdict(one), "difference": one.value, "significant": one.significant} for one in self.differences]
         counted = {"sentences": self.count} if self.task is None else {"task": self.task, "examples": self.count}
         return {"first": self.first, "second": self.second, **counted, "metrics": metrics}
@@ -159,7 +148,7 @@ class Compared:
         counted = msg(f"{self.count:,} sentences") if self.task is None else msg(f"{self.count:,} examples")
         lines = [f"A {self.first}", f"B {self.second}", counted]
         for one in self.differences:
-            first, second = _score_line(one.first), _score_line(one.second)
+            first, second = (f"{of.value:.2f} (95 %: {of.low:.2f} to {of.high:.2f})" for of in (one.first, one.second))
             lines += [
                 "",
                 msg(f"{one.metric:<8} A {first}   B {second}   difference {one.value:+.2f}"),
@@ -168,10 +157,6 @@ class Compared:
                 f"         {one.signature}",
             ]
         return lines
-
-
-def _score_line(score: ScoreInterval) -> str:
-    return f"{score.value:.2f} (95 %: {score.low:.2f} to {score.high:.2f})"
 
 
 def _verdict_line(one: Difference) -> str:
@@ -205,7 +190,8 @@ def compare(
     task = _shared_task(first, second)
     if task is None:
         _check_signatures(first, second)
-    shared = _shared_references([("--reference", references), *((one.name, one.references) for one in (first, second))])
+    known = [(one.name, one.saved and one.saved.references) for one in (first, second)]
+    shared = _shared_references([("--reference", references), *known])
     if task is not None:
         measured = label_differences(task, shared, first.lines, second.lines, effort)
         return Compared(first.name, second.name, len(shared), measured, task)
@@ -223,16 +209,16 @@ def compare(
 
 def _shared_task(first: SystemOutput, second: SystemOutput) -> Measured | None:
     """The task that both are scored for; None for translations."""
-    known = [one for one in (first, second) if one.saved is not None]
-    if len(known) == 2 and first.task != second.task:
-        one, other = (_WHAT[output.task or "generate"] for output in known)
+    known: list[Measured | None] = [one.saved.task for one in (first, second) if one.saved is not None]
+    if len(set(known)) > 1:
+        one, other = (_WHAT[task or "generate"] for task in known)
         raise DataError(
             f"{first.name} and {second.name} are not of one task",
             why=f"the first holds {one}, the second {other}",
             hint="compare systems of one task",
             code="D123",
         )
-    return known[0].task if known else None
+    return known[0] if known else None
 
 
 def _check_signatures(first: SystemOutput, second: SystemOutput) -> None:

@@ -3,13 +3,13 @@
 No torch and no Optuna here, so that a wrong file is refused at once.
 """
 
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from openwork.base.config import Layer, apply_assignments, build, read_run_file
 from openwork.base.errors import ConfigError
+from openwork.base.messages import nearest
 from openwork.base.outputs import is_run
 from openwork.base.toml import ValueOrigin
 from openwork.bundles.folder import has_bundle
@@ -86,11 +86,10 @@ def _with_ready(space: Flat, origins: Mapping[str, ValueOrigin]) -> Flat:
     own = {key: value for key, value in space.items() if key != "use"}
     name = space["use"]
     if not isinstance(name, str) or name not in READY:
-        near = difflib.get_close_matches(str(name), READY, n=1)
         raise ConfigError(
             f"{origins.get('space.use', 'space.use')}: there is no ready space {name!r}",
             why=f"there are: {', '.join(READY)}",
-            hint=f"did you mean {near[0]}?" if near else "name one of these, or write the space out",
+            hint=nearest(str(name), READY) or "name one of these, or write the space out",
             code="C132",
         )
     return {**READY[name], **own}
@@ -118,11 +117,11 @@ def _check_key(place: str, key: str, origins: Mapping[str, ValueOrigin]) -> None
             hint="leave it out",
             code="C133",
         )
-    near = difflib.get_close_matches(key, known, n=1) or [one for one in known if one.endswith(f".{key}")]
+    alike = nearest(key, known) or nearest(key, [one for one in known if one.endswith(f".{key}")], cutoff=0.0)
     raise ConfigError(
         f"{where}: unknown setting {key}",
         why="variants, factors and spaces name keys of a run file, with their section",
-        hint=f"did you mean {near[0]}?" if near else "openwork config schema --text lists every key",
+        hint=alike or "openwork config schema --text lists every key",
         code="C134",
     )
 

@@ -96,10 +96,9 @@ class Completer:
 
 
 def completion_filter(completer: Completer, prompting: Prompting, output: OutputFormat) -> LineFilter:
-    """Answers each prompt with its continuations."""
     return LineFilter(
         lambda texts, requests: completer.complete(list(map(prompting, texts)), requests),
-        lambda text, found: Answer(_line(text, found, output), _notes(found[0])),
+        lambda text, found: _answer(text, found, output),
     )
 
 
@@ -118,26 +117,22 @@ def dialogue_filter(completer: Completer, dialogue: Dialogue, output: OutputForm
             yield best
 
     def answer(text: str, found: list[Translation]) -> Answer:
-        return Answer(_line(text, found, output), _notes(found[0])) if found else Answer("")
+        return _answer(text, found, output) if found else Answer("")
 
     return LineFilter(replies, answer)
 
 
-def _line(prompt: str, found: list[Translation], output: OutputFormat) -> str:
+def _answer(prompt: str, found: list[Translation], output: OutputFormat) -> Answer:
+    best, notes = found[0], []
+    if best.problem:
+        notes.append(f"not continued: {best.problem}")
+    if best.cut:
+        notes.append("too long for the model, its beginning was left out")
     if not output.as_json:
-        return output.line(prompt or "-", found)
+        return Answer(output.line(prompt or "-", found), notes)
     listed = [
         {"text": one.text, "log_probability": one.log_probability, "finished": one.finished}
         | ({"problem": one.problem} if one.problem else {})
         for one in found
     ]
-    return json_text({"prompt": prompt, "cut": found[0].cut, "completions": listed})
-
-
-def _notes(best: Translation) -> list[str]:
-    notes = []
-    if best.problem:
-        notes.append(f"not continued: {best.problem}")
-    if best.cut:
-        notes.append("too long for the model, its beginning was left out")
-    return notes
+    return Answer(json_text({"prompt": prompt, "cut": best.cut, "completions": listed}), notes)

@@ -11,7 +11,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import cached_property
 from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar
@@ -97,7 +97,6 @@ class _Copy:
             return number, ()
 
     def end(self) -> None:
-        """Ends the process."""
         self.here.close()
         self.process.kill()
         self.process.join()
@@ -174,7 +173,6 @@ class Engine:
 
     @property
     def device(self) -> torch.device:
-        """Where the model's weights are."""
         return next(self.model.parameters()).device
 
     @property
@@ -186,18 +184,15 @@ class Engine:
     def workers(self) -> Workers:
         return Workers(self.cores)
 
-    def computing(self) -> AbstractContextManager[object]:
+    @contextmanager
+    def computing(self) -> Iterator[None]:
         """The context for computing with the model of `ready`: its precision, or one thread if prepared."""
         if self.is_prepared or self.precision == "int8":  # int8 is never without preparing
-            return one_thread()
-        context = computing_in(self.precision, self.device)
-        return _in_one_thread(context) if self.one_thread_each else context
-
-
-@contextmanager
-def _in_one_thread(context: AbstractContextManager[object]) -> Iterator[None]:
-    with one_thread(), context:
-        yield
+            with one_thread():
+                yield
+        else:
+            with one_thread() if self.one_thread_each else nullcontext(), computing_in(self.precision, self.device):
+                yield
 
 
 def _identity(model: nn.Module) -> object:

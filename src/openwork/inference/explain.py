@@ -20,6 +20,12 @@ from openwork.models.settings import TransformerSettings
 from openwork.text.tokenizer import Tokenizer
 
 LIKELY = 3  # pieces of each position that are named
+ASSUMPTIONS = (
+    msg("The target is the model's own translation; the decoder is given it whole, one place later (teacher forcing)."),
+    msg("The numbers are those of the model in float64; in translating it computes in float32."),
+    msg("No dropout: it is for training alone."),
+    msg("Padding, unknown and start cannot be chosen; the probabilities of all other pieces add up to 1."),
+)
 
 _POSITIONS = ("position",)
 PROBABILITIES = StepKind(
@@ -68,7 +74,7 @@ def explain(bundle: Bundle, text: str, selection: Selection) -> Trace:
     logits = trace_forward(model, recorder, source, given)
     _note_choice(recorder, logits, output, target)
     steps = select(recorder.steps, recorder.inner, selection)
-    return Trace("translation", AsIs(f"{text} → {translation.text}"), steps, tuple(_assumption_lines()))
+    return Trace("translation", AsIs(f"{text} → {translation.text}"), steps, ASSUMPTIONS)
 
 
 def _names(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[str, ...]:
@@ -95,18 +101,6 @@ def _note_choice(recorder: Recorder, logits: Tensor, output: Sequence[int], targ
     terms = token_log_probabilities(logits, chosen)
     recorder.note("log_probabilities", LOG_PROBABILITIES, terms, [logits, "chosen"], labels=rows)
     recorder.note("log_probability", TOTAL, terms.sum(-1), ["log_probabilities"])
-
-
-def _assumption_lines() -> list[str]:
-    return [
-        msg(
-            "The target is the model's own translation; the decoder is given it whole, one place later (teacher "
-            "forcing)."
-        ),
-        msg("The numbers are those of the model in float64; in translating it computes in float32."),
-        msg("No dropout: it is for training alone."),
-        msg("Padding, unknown and start cannot be chosen; the probabilities of all other pieces add up to 1."),
-    ]
 
 
 def check_transformer(bundle: Bundle) -> Transformer:

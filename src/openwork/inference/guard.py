@@ -57,7 +57,6 @@ UNKNOWN_TEXTS = UsualTexts()
 
 
 def characters_a_piece(text: str, pieces: int) -> float:
-    """Visible characters for each piece."""
     return sum(not character.isspace() for character in text) / max(pieces, 1)
 
 

@@ -4,10 +4,11 @@ The model gives the distribution over labels at each place of the target with on
 depends on the label of another.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -31,6 +32,7 @@ BATCH_TOKENS = 4096  # padded source positions that are read together
 LONGEST_ANSWER = 30  # words, as in Devlin et al.'s published code
 SYMBOLS = [*SYMBOL_IDS.forbidden, SYMBOL_IDS.end]
 NO_LABEL = "<unk>"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -72,11 +74,19 @@ class TargetLogits:
         self.engine = Engine(model, precision)
         self.maximum_length = min(LONGEST, model.maximum_length or LONGEST) - 1  # without the end symbol
 
-    def batches(self, rows: dict[int, list[int]]) -> Iterator[tuple[list[int], list[list[int]]]]:
-        """The keys of rows of like lengths, and these rows cut to what the model can read."""
+    def each(
+        self, rows: dict[int, list[int]], predict: Callable[[list[list[int]]], Iterable[T]], advanced: OnProgress
+    ) -> Iterator[tuple[int, T, bool]]:
+        """The key of each row, what `predict` makes of it among rows of like lengths, and whether it was cut.
+
+        A row is cut to what the model can read. `advanced` gets the number of rows of each batch.
+        """
         lengths = {place: min(len(row), self.maximum_length) + 1 for place, row in rows.items()}
         for batch in batches(lengths, BATCH_TOKENS):
-            yield batch, [rows[place][: self.maximum_length] for place in batch]
+            kept = [rows[place][: self.maximum_length] for place in batch]
+            for place, row, found in zip(batch, kept, predict(kept), strict=True):
+                yield place, found, len(rows[place]) > len(row)
+            advanced(len(batch))
 
     def of(self, rows: Sequence[Sequence[int]], places: int) -> Tensor:
         """Logits (rows, places, vocabulary) of the first places of each target; rows without their end symbols."""
@@ -117,11 +127,9 @@ class Labeller:
         encoded = enumerate(self.tokenizers.source.encode_batch(texts))
         rows = {place: row for place, row in encoded if texts[place].strip() and row}
         found = [LabelledText(()) for _ in texts]
-        for batch, kept in self.logits.batches(rows):
-            for place, row, places in zip(batch, kept, self._places(kept, best), strict=True):
-                words = tuple(texts[place].split()) if self.task == "tag" else ()
-                found[place] = LabelledText(places, words, len(rows[place]) > len(row))
-            advanced(len(batch))
+        for place, places, cut in self.logits.each(rows, partial(self._places, best=best), advanced):
+            words = tuple(texts[place].split()) if self.task == "tag" else ()
+            found[place] = LabelledText(places, words, cut)
         return found
 
     def best(self, texts: Sequence[str]) -> list[str]:
@@ -183,10 +191,8 @@ class GapFiller:
         """Each text with its gaps filled; a text without a gap gives itself."""
         found = [Filled(text) for text in texts]
         rows = {place: self._row(text) for place, text in enumerate(texts) if GAP in text}
-        for batch, kept in self.logits.batches(rows):
-            for place, row, logits in zip(batch, kept, self.logits.of(kept, max(map(len, kept))), strict=True):
-                found[place] = self._filled(row, logits, best, cut=len(rows[place]) > len(row))
-            advanced(len(batch))
+        for place, (text, gaps), cut in self.logits.each(rows, partial(self._filled, best=best), advanced):
+            found[place] = Filled(text, gaps, cut)
         return found
 
     def _row(self, text: str) -> list[int]:
@@ -195,13 +201,14 @@ class GapFiller:
         rows = self.tokenizer.encode_batch([*(part.removesuffix(" ") for part in before), after])
         return [piece for part in rows for piece in (self.mask_piece, *part)][1:]
 
-    def _filled(self, row: list[int], logits: Tensor, best: int, *, cut: bool) -> Filled:
-        places = [place for place, piece in enumerate(row) if piece == self.mask_piece]
-        gaps = most_probable(logits[places], best, self.tokenizer.piece)
-        whole = list(row)
-        for place, choices in zip(places, gaps, strict=True):
-            whole[place] = choices[0].number
-        return Filled(" ".join(self.tokenizer.decode(whole).splitlines()), gaps, cut)
+    def _filled(self, rows: Sequence[list[int]], best: int) -> Iterator[tuple[str, tuple[Place, ...]]]:
+        for row, logits in zip(rows, self.logits.of(rows, max(map(len, rows))), strict=True):
+            places = [place for place, piece in enumerate(row) if piece == self.mask_piece]
+            gaps = most_probable(logits[places], best, self.tokenizer.piece)
+            whole = list(row)
+            for place, choices in zip(places, gaps, strict=True):
+                whole[place] = choices[0].number
+            yield " ".join(self.tokenizer.decode(whole).splitlines()), gaps
 
 
 def label_filter(bundle: Bundle, path: Path, wanted: Task, best: int, *, as_json: bool) -> LineFilter:
@@ -218,18 +225,16 @@ def label_filter(bundle: Bundle, path: Path, wanted: Task, best: int, *, as_json
         )
     model = bundle.model
     if task == "fill" and isinstance(model, MaskedModel):
-        filler = GapFiller(model, bundle.tokenizers.source, model.mask_piece)
-        return LineFilter(
-            lambda texts, _: filler.fill(texts, best),
-            lambda text, found: Answer(_filled_text(text, found, best, as_json=as_json), _notes(cut=found.cut)),
-        )
-    labeller = Labeller(model, bundle.tokenizers, task)
+        run = GapFiller(model, bundle.tokenizers.source, model.mask_piece).fill
+        line: Callable[[str, Any], str] = partial(_filled_text, best=best, as_json=as_json)
+    else:
+        run = Labeller(model, bundle.tokenizers, task).label
+        line = partial(json_line, task) if as_json else partial(text_line, task, best=best)
 
-    def answer(text: str, found: LabelledText) -> Answer:
-        line = json_line(task, text, found) if as_json else text_line(task, text, found, best)
-        return Answer(line, _notes(cut=found.cut))
+    def answer(text: str, found: Any) -> Answer:
+        return Answer(line(text, found), ["too long for the model, its end was left out"] if found.cut else [])
 
-    return LineFilter(lambda texts, _: labeller.label(texts, best), answer)
+    return LineFilter(lambda texts, _: run(texts, best), answer)
 
 
 def text_line(task: Task, text: str, found: LabelledText, best: int) -> str:
@@ -285,7 +290,3 @@ def _filled_text(text: str, found: Filled, best: int, *, as_json: bool) -> str:
         gaps = [_choices(place) for place in found.gaps]
         return json_text({"source": text, "cut": found.cut, "text": found.text, "gaps": gaps})
     return found.text if best == 1 else "\t".join(_shown(place) for place in found.gaps)
-
-
-def _notes(*, cut: bool) -> list[str]:
-    return ["too long for the model, its end was left out"] if cut else []

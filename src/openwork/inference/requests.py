@@ -54,7 +54,6 @@ ReadLine = Callable[[str], InputLine]
 
 
 def read_text(line: str) -> InputLine:
-    """The line as text."""
     return InputLine(line)
 
 
@@ -86,8 +85,6 @@ def _one_line(text: str) -> str:
 
 
 class Constrainer:
-    """Turns requests into constraints on pieces."""
-
     def __init__(self, tokenizers: TokenizerPair) -> None:
         self.tokenizers = tokenizers
         # the tables of an automaton are large

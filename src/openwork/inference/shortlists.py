@@ -24,9 +24,7 @@ from openwork.base.outputs import check_file
 from openwork.base.regular_files import unreadable
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.bundles.bundle import load_bundle
-from openwork.data.corpora import catalogue as corpora
-from openwork.data.pairs import encoded_pairs
-from openwork.data.readers.lines import read_parallel
+from openwork.data.pairs import encoded_pairs, iterate_pairs
 from openwork.decoding.scoring import Hypothesis
 from openwork.nn.shapes import Source
 from openwork.text.lexicon import learn_lexicon
@@ -85,17 +83,8 @@ def write_shortlist(
     """
     check_file(path, is_shortlist, (bundle, source, target))
     tokenizers = load_bundle(bundle).tokenizers
-    if corpus is not None:
-        pairs = corpora.load(corpus, "train")
-    elif source is not None and target is not None:
-        pairs = read_parallel(source, target)
-    else:
-        raise DataError(
-            "name a corpus, or a source and a target file",
-            hint="give --corpus NAME, or --source FILE and --target FILE",
-            code="D095",
-        )
-    encoded = [pair for pair in islice(encoded_pairs(pairs, tokenizers), MOST_PAIRS) if all(pair)]
+    pairs = encoded_pairs(iterate_pairs(source, target, corpus, "train"), tokenizers)
+    encoded = [pair for pair in islice(pairs, MOST_PAIRS) if all(pair)]
     if not encoded:
         raise DataError(
             "there are no pairs to learn from", hint="give text that has something on both sides", code="D097"
@@ -130,6 +119,7 @@ def is_shortlist(path: Path) -> bool:
 
 def read_shortlist(path: Path, tokenizers: TokenizerPair) -> Shortlist:
     """Reads a shortlist; BundleError if it is damaged or of other vocabularies."""
+    damaged = BundleError(f"{path}: damaged or not a shortlist", hint="openwork shortlist makes one", code="B050")
     try:
         if path.stat().st_size > LARGEST_FILE:
             raise BundleError(f"{path}: too large for a shortlist", hint="openwork shortlist makes one", code="B049")
@@ -139,9 +129,7 @@ def read_shortlist(path: Path, tokenizers: TokenizerPair) -> Shortlist:
     except OSError as error:
         raise unreadable(path, error) from error
     except SafetensorError as error:
-        raise BundleError(
-            f"{path}: damaged or not a shortlist", hint="openwork shortlist makes one", code="B050"
-        ) from error
+        raise damaged from error
     if facts.get(FINGERPRINT) != tokenizers.fingerprint:
         raise BundleError(
             f"{path}: this shortlist is of other vocabularies than the bundle's",
@@ -149,7 +137,7 @@ def read_shortlist(path: Path, tokenizers: TokenizerPair) -> Shortlist:
             code="B051",
         )
     if not _fits(always, table, tokenizers):
-        raise BundleError(f"{path}: damaged or not a shortlist", hint="openwork shortlist makes one", code="B050")
+        raise damaged
     return Shortlist(always.long(), table.long(), tokenizers.shared)
 
 

@@ -21,14 +21,14 @@ from openwork.inference.prepared.transformer import PreparedTransformer
 from openwork.inference.requests import NOTHING, Constrainer, Request
 from openwork.inference.reranking import agreements
 from openwork.inference.shortlists import Shortlist, in_whole_vocabulary
-from openwork.inference.streaming import StreamedText
 from openwork.models.interfaces import SequenceModel, StepModel
 from openwork.text.pair import TokenizerPair
-from openwork.text.placeholders import Restored, Spans
+from openwork.text.placeholders import Spans
 
 BATCH_TOKENS = 4096  # padded source positions times hypotheses that are searched together
 LEAST_TOKENS = 512  # to which batches shrink towards the end
 NO_TRANSLATION = "no translation meets the request"
+REPLACEMENT = "\ufffd"  # what incomplete characters are decoded to
 
 
 @dataclass(frozen=True, repr=False)
@@ -85,6 +85,33 @@ class _Source:
     constraints: SentenceConstraints
 
 
+class StreamedText:
+    """Turns pieces into new text, one by one; the bytes of a character wait for the last one."""
+
+    def __init__(self, tokenizers: TokenizerPair, spans: Spans) -> None:
+        self.tokenizers = tokenizers
+        self.spans = spans
+        self.pieces: list[int] = []
+        self.shown = ""
+
+    def add(self, piece: int) -> str:
+        """The text that can be shown now; empty while a character is incomplete."""
+        self.pieces.append(piece)
+        return self._new(self._text().rstrip(REPLACEMENT))
+
+    def rest(self) -> str:
+        """The text that is left when no piece follows."""
+        return self._new(self._text())
+
+    def _text(self) -> str:
+        return self.tokenizers.decode_target(self.pieces, self.spans).text
+
+    def _new(self, text: str) -> str:
+        new = text[len(self.shown) :]
+        self.shown += new
+        return new
+
+
 class BatchTranslator:
     """Translates texts in batches of like lengths; the order of the results is that of the texts."""
 
@@ -115,7 +142,6 @@ class BatchTranslator:
 
     @property
     def device(self) -> torch.device:
-        """Where the model's weights are."""
         return self.engine.device
 
     def translate(
@@ -151,7 +177,6 @@ class BatchTranslator:
         return results
 
     def best(self, texts: Sequence[str]) -> list[str]:
-        """The best translation of each text."""
         return [translations[0].text for translations in self.translate(texts)]
 
     def stream(self, text: str, show: Callable[[str], None], request: Request = NOTHING) -> Translation:
@@ -203,7 +228,7 @@ class BatchTranslator:
         wholes = iter(self._search(model, plain, self._translations, longer) if longer else ())
         listed = []
         for piece, probability in following:
-            whole = [self._text(prefix, source.spans)] if piece == SYMBOL_IDS.end else next(wholes)
+            whole = [self.tokenizers.decode_target(prefix, source.spans)] if piece == SYMBOL_IDS.end else next(wholes)
             listed += [Alternative(self.tokenizers.target.piece(piece), probability, one.text) for one in whole]
         return listed
 
@@ -244,16 +269,10 @@ class BatchTranslator:
                 found = in_whole_vocabulary(decode(model.among(pieces), ids, lengths, settings), pieces)
         return list(map(present, found, sources))
 
-    def _text(self, tokens: Sequence[int], spans: Spans) -> Restored:
-        # A translation is one line, whatever the model writes: line breaks would shift all the lines after it.
-        restored = self.tokenizers.decode_target(tokens, spans)
-        return replace(restored, text=" ".join(restored.text.splitlines()))
-
     def _translations(self, hypotheses: Sequence[Hypothesis], source: _Source) -> list[Translation]:
-        """The hypotheses as translations, in their order."""
         found = []
         for one in hypotheses:
-            text = self._text(one.tokens, source.spans)
+            text = self.tokenizers.decode_target(one.tokens, source.spans)
             found.append(
                 Translation(
                     text.text, one.score, one.log_probability, one.finished, source.cut,
@@ -266,7 +285,8 @@ class BatchTranslator:
         """The best translations, by minimum Bayes risk if so set; a problem where there is none."""
         # pieces of an external tokenizer may form a forbidden text that the search does not see
         forbidden = list(filter(None, source.request.forbidden))
-        kept = [one for one in hypotheses if not any(text in self._text(one.tokens, ()).text for text in forbidden)]
+        decode = self.tokenizers.decode_target
+        kept = [one for one in hypotheses if not any(text in decode(one.tokens).text for text in forbidden)]
         found = self._translations(kept, source)
         if not found:
             return [Translation("", finished=False, problem=NO_TRANSLATION)]

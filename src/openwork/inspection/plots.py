@@ -102,7 +102,7 @@ def _legend(series: Sequence[Series]) -> Markup:
     entries, x = [], LEFT
     for place, one in enumerate(series):
         role, dashes = SERIES[place % len(SERIES)]
-        sample = element("line", x1=x, x2=x + 26, y1=44, y2=44, stroke_dasharray=dashes, **_thick(role))
+        sample = element("line", x1=x, x2=x + 26, y1=44, y2=44, stroke_dasharray=dashes, **stroke(role), stroke_width=2)
         name = element("text", one.name, x=x + 32, y=48, font_size=SMALL, **paint("ink"))
         entries += [sample, name]
         x += 32 + text_width(one.name, SMALL) + 22
@@ -149,7 +149,9 @@ def _curve(series: Series, place: int, across: Axis, upward: Axis) -> Markup:
         element("circle", element("title", label), cx=across.pixel(x), cy=upward.pixel(y), r=2.6, **paint(role))
         for label, x, y in ((f"{series.name}: {tick_text(x)}, {y:.6g}", x, y) for x, y in dotted)
     ]
-    path = element("path", d=" ".join(lines), stroke_dasharray=dashes, stroke_linejoin="round", **_thick(role))
+    path = element(
+        "path", d=" ".join(lines), stroke_dasharray=dashes, stroke_linejoin="round", **stroke(role), stroke_width=2
+    )
     return element(
         "g", element("title", series.name), *_band(series, role, across, upward), path, *dots, data_series=series.name
     )
@@ -177,10 +179,6 @@ def thinned(pixels: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
         extremes.add(max(members, key=lambda i: pixels[i][1]))
         kept += [pixels[index] for index in sorted(extremes)] if len(members) > 4 else [pixels[i] for i in members]
     return kept
-
-
-def _thick(role: str) -> dict[str, str]:
-    return {**stroke(role), "stroke-width": "2"}
 
 
 def axis_for(

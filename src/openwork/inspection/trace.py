@@ -46,7 +46,6 @@ class Printed:
     reason: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
         return {**vars(self), "value": _plain(self.value.tolist())}
 
 

@@ -12,7 +12,6 @@ FULL = 50  # per cent of the colour behind a weight of 1: the number on it stays
 
 
 def trace_page(trace: Trace, language: str) -> str:
-    """The HTML of a trace."""
     return render(
         "trace.html",
         language,

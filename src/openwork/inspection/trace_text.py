@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from openwork.base.phrases import shown_width
+from openwork.base.phrases import Padded, shown_width
 from openwork.inspection.trace import Step, Trace, title_of
 from openwork.inspection.trace_table import Limits, Table, printed_value, shape_text, tables
 
@@ -76,16 +76,11 @@ def _table_text(table: Table, width: int) -> Iterator[str]:
         yield _row(" " * beside, lines[0], cell)
     body = iter(lines[1:])
     for name in names:
-        yield INDENT + ELLIPSIS if name is None else _row(_padded(name, beside), next(body), cell)
+        yield INDENT + ELLIPSIS if name is None else _row(Padded(name, beside), next(body), cell)
 
 
 def _row(name: str, cells: Sequence[str], width: int) -> str:
-    return INDENT + name + "".join("  " + _padded(cell, width, right=True) for cell in cells)
-
-
-def _padded(text: str, width: int, *, right: bool = False) -> str:
-    space = " " * max(0, width - shown_width(text))
-    return space + text if right else text + space
+    return INDENT + name + "".join("  " + Padded(cell, width, right=True) for cell in cells)
 
 
 def _fitted(text: str, most: int) -> str:

@@ -58,7 +58,6 @@ def trace_forward(
 
 
 def _watch(model: nn.Module, recorder: Recorder) -> None:
-    """Hooks on every part that is known."""
     for name, module in model.named_modules():
         match module:
             case TokenEmbedding():

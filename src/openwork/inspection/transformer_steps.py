@@ -82,7 +82,6 @@ def logits(bias: bool) -> StepKind:
 
 
 def position_vectors(positions: nn.Module) -> StepKind:
-    """The vectors that are added to the embeddings."""
     equation, source = "P[pos]", "Gehring et al. 2017"
     if not any(True for _ in positions.parameters()):
         equation = "sin(pos / 10000^(2i / d_model)), cos(pos / 10000^(2i / d_model))"
@@ -91,7 +90,6 @@ def position_vectors(positions: nn.Module) -> StepKind:
 
 
 def position_sum(positions: nn.Module) -> StepKind:
-    """Embeddings and positions together."""
     code = type(positions).forward
     return StepKind("Embedding and position added up", "x + P[pos]", STREAM, code, f"{PAPER}section 3.5")
 
@@ -138,7 +136,6 @@ def turned(attention: MultiHeadAttention, axis: str) -> StepKind:
 
 
 def distance_bias(attention: MultiHeadAttention) -> StepKind:
-    """The bias that distances add to the scores."""
     equation, source = _DISTANCES[type(attention.distances)]
     code = type(attention.distances).bias
     return StepKind("What the distance between query and key adds to the score", equation, SCORES, code, source, True)

@@ -37,18 +37,22 @@ def free_memory() -> int:
     return min([memory_of_machine().free, *group_limits(GROUPS, OWN_GROUP)])
 
 
+def system_lines(path: Path) -> list[str]:
+    """The lines of a file such as /proc/cpuinfo; none where the system has no such file."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+
+
 def group_limits(groups: Path, own: Path) -> list[int]:
     """Bytes left by each memory limit of a process's control groups (cgroups of either version).
 
     `groups`: where they are mounted; `own`: the file that names the process's groups. A container sees its own group as
     the root. Cached files count as free.
     """
-    try:
-        lines = own.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return []
     found = []
-    for line in lines:
+    for line in system_lines(own):
         _, controllers, path = line.split(":", 2) if line.count(":") > 1 else ("", "-", "")
         if controllers == "":
             folder, names = groups, ("memory.max", "memory.current", "inactive_file")

@@ -28,7 +28,6 @@ class OneProcess:
     """This process as the only worker."""
 
     def run(self, start: Callable[[], Callable[[T], R]], items: Sequence[T]) -> Results[T, R]:
-        """Yields the results in the order of the items."""
         work = start()
         for item in items:
             yield item, work(item)

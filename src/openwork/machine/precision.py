@@ -14,7 +14,6 @@ WORTHWHILE = 1.5
 
 
 def product_seconds(left: torch.Tensor, right: torch.Tensor) -> float:
-    """Time of one matrix product."""
     start = time.perf_counter()
     torch.mm(left, right)
     if left.device.type == "cuda":

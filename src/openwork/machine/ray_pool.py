@@ -90,7 +90,6 @@ def _connected(address: str, workers: int | None) -> Iterator[tuple[Any, int]]:
 
 
 def _host_and_port(address: str) -> tuple[str, int]:
-    """The two parts of `HOST:PORT`."""
     found = re.fullmatch(r"\[?([^/\s]+?)\]?:(\d{1,5})", address)
     if not found or int(found[2]) > 65535:
         raise UsageError(

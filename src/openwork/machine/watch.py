@@ -68,14 +68,21 @@ class Watch:
             first = True
             with contextlib.suppress(dist.DistError, RuntimeError):
                 first = self._store.compare_set(FAILED, "", str(self.rank)) == str(self.rank).encode()
+                self._leave(self._store)
             if first or not isinstance(error, OpenworkError):
                 raise
             raise SystemExit(error.exit_code) from error
 
     def end(self) -> None:
-        """Ends the watch: the training is over."""
         self._stopped.set()
         self._thread.join()
+
+    def _leave(self, store: Store) -> None:
+        """Says that this process ends. The first waits for the others: the store that they ask may end with it."""
+        store.set(f"left/{self.rank}", "1")
+        everyone, until = [f"left/{rank}" for rank in range(self.count)], time.monotonic() + SILENCE
+        while self.rank == 0 and not store.check(everyone) and time.monotonic() < until:
+            time.sleep(BEAT / 20)
 
     def _await_verdict(self, cause: Exception) -> NoReturn:
         # A launcher that sees a process end sends SIGTERM to the others; they say first who it was.
@@ -110,6 +117,9 @@ class Watch:
     def _look(self) -> None:
         self._own.add(f"beat/{self.rank}", 1)
         if self._own.check([FAILED]):
+            if self._stopped.wait(GRACE):
+                return
+            self._leave(self._own)
             if not self._stopped.wait(GRACE):
                 self._end(None)
             return

@@ -64,7 +64,6 @@ class Workers:
             torch.set_num_threads(self._whole)
 
     def map(self, task: Callable[[T], R], items: Sequence[T]) -> list[R]:
-        """All results, in the order of the items."""
         return list(self.in_turn(task, items))
 
 

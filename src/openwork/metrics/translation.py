@@ -66,7 +66,6 @@ def bleu(
 
 
 def bleu_metric(tokenisation: str) -> Any:
-    """sacreBLEU's metric object."""
     from sacrebleu.metrics.bleu import BLEU
 
     return BLEU(tokenize=tokenisation, force=True)

@@ -89,7 +89,6 @@ class Draft:
         return next((name for name in names if name in self._given), None)
 
     def names(self) -> list[str]:
-        """The names of all options of the file."""
         return list(self._given)
 
     def has(self, name: str) -> bool:
@@ -109,7 +108,6 @@ class Draft:
             return otherwise
 
     def first(self, read: Reader, *names: str, otherwise: Any = None) -> Any:
-        """The value of the first name that has one."""
         found = self.given(*names) or next((name for name in names if self.has(name)), None)
         return self.value(found, read, otherwise) if found else otherwise
 

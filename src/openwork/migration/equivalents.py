@@ -53,7 +53,6 @@ def optimiser(draft: Draft, option: str, name: str, known: Mapping[str, str], no
 
 
 def betas(draft: Draft, name: str) -> None:
-    """Adam's two decay rates."""
     for key, value in zip(("beta1", "beta2"), draft.value(name, numbers, []), strict=False):
         draft.set(f"training.{key}", value, name)
 

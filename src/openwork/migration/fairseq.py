@@ -34,6 +34,7 @@ def _architecture(draft: Draft) -> None:
     before = [draft.value(name, boolean, False) for name in NORMS]
     differ = msg("one stack is pre-norm there and the other post-norm; openwork has one for both")
     draft.set("model.norm", "pre" if any(before) else "post", *NORMS, note=differ if before[0] != before[1] else "")
+    _positions(draft)
 
 
 def _positions(draft: Draft) -> None:
@@ -228,18 +229,6 @@ def canonical(shown: str) -> str:
 
 FAIRSEQ = read_toolkit(
     "fairseq",
-    (
-        _architecture,
-        _positions,
-        _embeddings,
-        _data,
-        _learning,
-        _optimiser,
-        _criterion,
-        _batches,
-        _stopping,
-        _search,
-        _sampling,
-    ),
+    (_architecture, _embeddings, _data, _learning, _optimiser, _criterion, _batches, _stopping, _search, _sampling),
     canonical,
 )

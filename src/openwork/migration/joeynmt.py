@@ -22,8 +22,6 @@ def of_both(stacks: tuple[str, ...], name: str) -> list[str]:
 
 def _data(draft: Draft) -> None:
     source, target = (draft.value(f"{side}.lang", text) for side in SIDES)
-    draft.set("data.source_language", source, "data.src.lang")
-    draft.set("data.target_language", target, "data.trg.lang")
     kind = draft.value("data.dataset_type", text, "plain")
     for name, prefix in (("data.train", "data."), ("data.dev", "data.valid_")):
         path = draft.value(name, text)

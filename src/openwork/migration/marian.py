@@ -146,7 +146,6 @@ def _learning(draft: Draft) -> None:
     later = msg(f"the rate falls there from update {decay[0]:,} on, and here from the end of the warm-up on")
     schedule, note = ("inverse-square-root", later if decay != warmup else "") if decay[0] else ("constant", "")
     draft.set("training.schedule", schedule, "lr-decay-inv-sqrt", note=note)
-    draft.copy("training.learning_rate", "learn-rate", number)
     if _updates(draft, "training.warmup", "lr-warmup") is None:
         draft.set("training.warmup", max(decay[0], 1), "lr-decay-inv-sqrt")
 

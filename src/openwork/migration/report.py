@@ -6,7 +6,7 @@ from typing import Any
 from openwork.base.messages import msg
 from openwork.base.phrases import AsIs, Joined
 from openwork.base.toml import write_value
-from openwork.migration.draft import DraftLine, OptionVerdict, Verdict
+from openwork.migration.draft import OptionVerdict, Verdict
 from openwork.migration.options import show
 from openwork.migration.run_text import run_text
 from openwork.migration.translation import ConfigTranslation
@@ -28,7 +28,7 @@ def report_lines(translation: ConfigTranslation) -> list[str]:
     implied = [line for line in translation.lines if line.implied]
     lines += _block(
         msg(f"{translation.toolkit.title}'s own defaults, which are not openwork's ({len(implied)})"),
-        map(_implied, implied),
+        [Joined(AsIs(f"{one.key} = {show(write_value(one.value))}"), " (", one.source, ")") for one in implied],
     )
     lines += _block("remarks", translation.remarks)
     lines += _block(msg("to decide"), translation.to_do)
@@ -49,12 +49,7 @@ def _finding(finding: OptionVerdict) -> str:
     return Joined(AsIs(f"{finding.option.text} ({finding.option.place})"), *more)
 
 
-def _implied(line: DraftLine) -> str:
-    return Joined(AsIs(f"{line.key} = {show(write_value(line.value))}"), " (", line.source, ")")
-
-
 def report_values(translation: ConfigTranslation) -> dict[str, Any]:
-    """The same as values, with the run file itself."""
     return {
         "toolkit": translation.toolkit.name,
         "file": translation.file,

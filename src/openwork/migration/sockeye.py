@@ -136,11 +136,6 @@ def _optimiser(draft: Draft) -> None:
     draft.set("training.clip_norm", threshold if kind == "norm" and threshold > 0 else 0.0, *clipping, note=note)
 
 
-def _smoothing(draft: Draft) -> None:
-    form = "others" if draft.value("label-smoothing-impl", text, "mxnet") == "fairseq" else "vocabulary"
-    draft.set("training.smoothing_form", form, "label-smoothing-impl")
-
-
 def _batches(draft: Draft) -> None:
     kind, size = draft.value("batch-type", text, "word"), draft.value("batch-size", integer, 4096)
     if kind == "sentence":
@@ -179,6 +174,6 @@ def _search(draft: Draft) -> None:
 
 SOCKEYE = read_toolkit(
     "sockeye",
-    (_model, _embeddings, _feedforward, _norm, _data, _learning, _optimiser, _smoothing, _batches, _stopping, _search),
+    (_model, _embeddings, _feedforward, _norm, _data, _learning, _optimiser, _batches, _stopping, _search),
     lambda shown: shown.lstrip("-").replace("_", "-"),
 )

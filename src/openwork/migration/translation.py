@@ -1,6 +1,5 @@
 """Translates the configuration of another toolkit, which it recognises, into a run file: a verdict on each option."""
 
-import difflib
 import itertools
 import os
 import re
@@ -12,7 +11,7 @@ from typing import Any
 from openwork.base.config import Layer
 from openwork.base.errors import ConfigError, DataError, UsageError
 from openwork.base.files import read_lines
-from openwork.base.messages import msg
+from openwork.base.messages import msg, nearest
 from openwork.base.phrases import Joined
 from openwork.migration.commands import ENVIRONMENT, LAUNCHER, find_programs, read_options, shown_options
 from openwork.migration.draft import Draft, DraftLine, OptionVerdict
@@ -37,11 +36,10 @@ def toolkit_named(name: str) -> Toolkit:
     """The toolkit of this name; UsageError with the nearest one where there is none."""
     if name.lower() in TOOLKITS:
         return TOOLKITS[name.lower()]
-    near = difflib.get_close_matches(name.lower(), TOOLKITS, n=1)
     raise UsageError(
         f"no such toolkit: {name!r}",
         why=f"toolkits: {', '.join(TOOLKITS)}",
-        hint=f"did you mean {near[0]}?" if near else "leave --toolkit out: openwork finds it from the file",
+        hint=nearest(name.lower(), TOOLKITS) or "leave --toolkit out: openwork finds it from the file",
         code="U058",
     )
 

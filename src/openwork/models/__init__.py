@@ -27,14 +27,11 @@ __all__ = [
 __getattr__ = import_when_used(
     __name__,
     {
-        "build_model": "build",
-        "model_settings": "families",
-        "SequenceModel": "interfaces",
-        "StepModel": "interfaces",
-        "State": "interfaces",
-        "count_weights": "interfaces",
-        "Transformer": "seq2seq",
-        "TransformerSettings": "settings",
-        "PRESETS": "presets",
+        "build": "build_model",
+        "families": "model_settings",
+        "interfaces": "SequenceModel State StepModel count_weights",
+        "presets": "PRESETS",
+        "seq2seq": "Transformer",
+        "settings": "TransformerSettings",
     },
 )

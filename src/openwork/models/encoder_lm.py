@@ -91,7 +91,6 @@ class EncoderModel(LabelModel, EncodingModel):
         return torch.zeros_like(source_lengths)[:, None]
 
     def chosen(self, source: Source, source_lengths: Lengths) -> PlaceVectors:
-        """The vectors of these positions."""
         return at_places(self.encode(source, source_lengths), self.predicted_from(source, source_lengths))
 
     def attend(self, tokens: Tokens, state: LabelState) -> tuple[StepLogits, StepAttention, LabelState]:

@@ -36,7 +36,6 @@ class KeyValue(Selectable):
 
     @property
     def size(self) -> int:
-        """Number of positions held."""
         return self.key.shape[-2]
 
     def for_heads(self, heads: int) -> "KeyValue":

@@ -119,7 +119,6 @@ class BucketedBiases(Distances):
         return self.table(self.bucket(offsets(query.shape[-2], keys, query.device))).permute(2, 0, 1)
 
     def bucket(self, offset: Int[Tensor, "query key"]) -> Int[Tensor, "query key"]:
-        """The number of the bucket of each offset."""
         count = self.table.num_embeddings // 2 if self.both_ways else self.table.num_embeddings
         distance = offset.abs() if self.both_ways else (-offset).clamp(min=0)
         near = count // 2

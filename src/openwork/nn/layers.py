@@ -76,7 +76,6 @@ class LayerCache(Selectable):
 
     @property
     def position(self) -> int:
-        """The position of the next token."""
         return 0 if self.past is None else self.past.size
 
 
@@ -150,5 +149,4 @@ class CausalLayer(nn.Module):
 
 
 def layers_of(model: nn.Module) -> list[nn.Module]:
-    """The layers of all stacks of a model."""
     return [module for module in model.modules() if isinstance(module, EncoderLayer | DecoderLayer | CausalLayer)]

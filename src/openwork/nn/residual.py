@@ -53,7 +53,6 @@ class NormConnection(nn.Module, ABC):
         self.residual = ResidualSum(dropout)
 
     def before(self, x: Vectors) -> Vectors:
-        """The input of the sub-layer."""
         return x
 
     @abstractmethod
@@ -135,7 +134,6 @@ class ProjectedResidual(nn.Module):
         self.projection = nn.Linear(before, after, bias=False)  # W_R
 
     def before(self, x: Float[Tensor, "batch position before"]) -> Float[Tensor, "batch position before"]:
-        """The input of the sub-layer."""
         return self.wiring.before(x)
 
     def after(

@@ -177,7 +177,6 @@ def _resume(
     training: TrainingSettings,
     report: Report,
 ) -> Progress:
-    """Restores the newest checkpoint, if there is one."""
     resumed = resume_latest(folder.checkpoints, copy.stored, optimiser, moving_average, processes=copy.processes)
     if resumed is None:
         return Progress()

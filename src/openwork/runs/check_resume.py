@@ -78,7 +78,6 @@ def check_resume(settings: RunSettings, report: Callable[[str], None]) -> list[S
 
 
 def resume_lines(found: Sequence[StateDifference]) -> Iterator[str]:
-    """The report."""
     for one in found:
         if one.difference == 0:
             verdict = msg("the same, bit for bit")

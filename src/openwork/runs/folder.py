@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from openwork.base.config import build, read_written_file, to_toml
 from openwork.base.errors import BundleError, ConfigError, OpenworkError
 from openwork.base.files import atomic_write_text
+from openwork.base.folders import locked
 from openwork.base.messages import msg
 from openwork.base.outputs import RUN, check_apart, is_run
 from openwork.base.records import RecordWriter
@@ -61,11 +60,9 @@ class RunFolder:
 
     @property
     def is_finished(self) -> bool:
-        """Whether it has a bundle."""
         return (self.bundle / "bundle.json").is_file()
 
     def read_settings(self) -> RunSettings | None:
-        """The settings of the run that is here, if there is one."""
         if not self.settings_file.is_file():
             return None
         layer = read_written_file(self.settings_file)
@@ -100,8 +97,7 @@ class RunFolder:
                 self._change(length)
             yield RunLock(self, self.lock.stat())
 
-    @contextlib.contextmanager
-    def _lock_held(self) -> Iterator[None]:
+    def _lock_held(self) -> contextlib.AbstractContextManager[None]:
         try:
             self.lock.touch()
         except OSError as error:
@@ -111,24 +107,14 @@ class RunFolder:
                 hint="check who may write in this folder, and whether its disk is full; or give another --out",
                 code="E026",
             ) from error
-        lock = FileLock(self.lock, timeout=0, fallback_to_soft=False)
-        try:
-            lock.acquire()
-        except Timeout as error:
-            raise OpenworkError(
-                f"{self.path}: another openwork is training in this folder",
-                hint="wait for it, or give another --out",
-                code="E018",
-            ) from error
-        except OSError:  # a file system without locks
-            pass
-        try:
-            yield
-        finally:
-            lock.release()
+        busy = OpenworkError(
+            f"{self.path}: another openwork is training in this folder",
+            hint="wait for it, or give another --out",
+            code="E018",
+        )
+        return locked(self.lock, busy)
 
     def rewrite(self, settings: RunSettings) -> None:
-        """Writes the settings of the run."""
         atomic_write_text(self.settings_file, to_toml(settings))
 
     def _refuse_finished(self, length: NewLength | None) -> None:
@@ -277,6 +263,5 @@ def differences(before: RunSettings, now: RunSettings) -> list[str]:
 
 
 def settings_of_run(run: RunSettings) -> BundleSettings:
-    """The settings of the run's bundle."""
     source, target = languages_of(run.data)
     return BundleSettings(model=run.model, decoding=run.decoding, source_language=source, target_language=target)

@@ -45,12 +45,10 @@ class Plan:
 
     @property
     def tokens_an_update(self) -> int:
-        """Of each side."""
         return self.settings.batches.tokens * self.settings.training.accumulate
 
     @property
     def sentences(self) -> int:
-        """Of a full batch."""
         return sentences_of(self.settings)
 
     @property

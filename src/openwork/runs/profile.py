@@ -19,7 +19,7 @@ from openwork.runs.folder import RunFolder
 from openwork.runs.plan import duration
 from openwork.training.checkpoint import checkpoints
 from openwork.training.computing.profiling import Updates, make_updates, profiled_updates
-from openwork.training.computing.time_division import GROUPS, Division, Group
+from openwork.training.computing.time_division import GROUPS, Division
 
 WARM_UP, TIMED, RECORDED = 3, 10, 5  # updates: before anything counts, for the speed, for where the time goes
 LONGEST = 30.0  # seconds after which a part is cut short
@@ -90,7 +90,6 @@ def profile_training(settings: RunSettings, out: Path | None, report: Report) ->
 
 
 def profile_lines(profile: StepProfile) -> list[str]:
-    """For a person."""
     timed, training = profile.timed, profile.settings.training
     tokens, share = timed.target_tokens / len(timed.reports), profile.division.share("waiting for data")
     slower = profile.recorded.seconds / profile.recorded.target_tokens * profile.tokens_per_second - 1
@@ -130,14 +129,10 @@ def _table_lines(division: Division, updates: int) -> Iterator[str]:
     for group in sorted(GROUPS, key=division.share, reverse=True):
         milliseconds = 1000 * division.seconds(group) / updates
         figures = AsIs(f"  {division.share(group):6.1%} {milliseconds:9.1f} ms  ")
-        yield Joined(figures, Padded(group, width), AsIs(f"  {', '.join(_largest(division, group))}".rstrip()))
-
-
-def _largest(division: Division, group: Group) -> list[str]:
-    """The operators that took most, without the framework's prefix."""
-    operators = division.operators.get(group, {})
-    found = [name.removeprefix("aten::") for name in operators if name.startswith("aten::")]
-    return sorted(found, key=lambda name: -operators[f"aten::{name}"])[:NAMED]
+        operators = division.operators.get(group, {})
+        largest = sorted((name for name in operators if name.startswith("aten::")), key=lambda name: -operators[name])
+        named = ", ".join(name.removeprefix("aten::") for name in largest[:NAMED])
+        yield Joined(figures, Padded(group, width), AsIs(f"  {named}".rstrip()))
 
 
 def profile_values(profile: StepProfile) -> dict[str, Any]:

@@ -21,7 +21,6 @@ class Part(NamedTuple):
 
 
 def made_by(function: Callable[..., Any], source: str = "") -> Part:
-    """The part that is this function."""
     return Part(f"{function.__module__}.{function.__qualname__}", source)
 
 
@@ -47,7 +46,6 @@ class Quoted(NamedTuple):
     slack: float = 1.0
 
     def judged(self, right: Any) -> Printed:
-        """The verdict."""
         exact, printed = array(right), array(self.figures)
         verdict: Verdict = "wrong"
         if exact.shape == printed.shape:
@@ -85,5 +83,4 @@ def worked(
 
 
 def array(value: Any) -> np.ndarray:
-    """Tensors and lists as arrays."""
     return value.detach().cpu().numpy() if isinstance(value, Tensor) else np.asarray(value)

@@ -101,7 +101,6 @@ def plain_words(text: str) -> list[str]:
 
 
 def can_tell_languages() -> bool:
-    """Whether the package is there."""
     return _identifier() is not None
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from pathlib import Path
 
@@ -79,11 +79,16 @@ class TokenizerPair:
         )
 
     def decode_target(self, ids: Iterable[int], spans: Spans = ()) -> Restored:
-        """The translation that the ids say, with its source's placeholders, each at most once."""
+        """The translation that the ids say, with its source's placeholders, each at most once.
+
+        It is one line, whatever the model writes: line breaks would shift all the lines after it.
+        """
         if not self.target.placeholders:
-            return Restored(self.target.decode(ids), spans)
-        runs = groupby(ids, key=self.target.placeholder_number)
-        return restore((self.target.decode(run) if number is None else number for number, run in runs), spans)
+            restored = Restored(self.target.decode(ids), spans)
+        else:
+            runs = groupby(ids, key=self.target.placeholder_number)
+            restored = restore((self.target.decode(run) if number is None else number for number, run in runs), spans)
+        return replace(restored, text=" ".join(restored.text.splitlines()))
 
     def save(self, folder: Path | str) -> None:
         """Write `tokenizer.json`, or `source.tokenizer.json` and `target.tokenizer.json`, into the folder."""

@@ -62,7 +62,6 @@ class Pieces:
     offsets: list[tuple[int, int]]
 
     def add(self, number: int, name: str, place: tuple[int, int]) -> None:
-        """Puts one more piece at the end."""
         self.ids.append(number)
         self.pieces.append(name)
         self.offsets.append(place)

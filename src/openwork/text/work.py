@@ -102,7 +102,6 @@ def visible(piece: str) -> str:
 
 
 def as_line(pieces: Iterable[str]) -> str:
-    """Pieces side by side."""
     return " ".join(map(visible, pieces))
 
 

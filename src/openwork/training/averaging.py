@@ -52,6 +52,5 @@ class MovingAverage(Observer):
                     average.lerp_(own[name], share)
 
     def restore(self, weights: Mapping[str, Tensor]) -> None:
-        """Takes an average that was saved."""
         for name, average in self.weights.items():
             average.copy_(weights[name])

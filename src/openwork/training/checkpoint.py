@@ -52,7 +52,6 @@ def tensors_of(
 
 
 def path_of(folder: Path, step: int) -> Path:
-    """Where the checkpoint after an update is."""
     return folder / f"step-{step:08d}"
 
 
@@ -107,7 +106,6 @@ def checkpoints(folder: Path) -> list[Path]:
 
 
 def checkpoint_step(path: Path) -> int:
-    """The update after which it was written."""
     return int(path.name[5:])
 
 

@@ -216,6 +216,5 @@ Objective = Callable[[SequenceModel, TrainingBatch], LossSums]
 
 
 def make_objective(settings: TrainingSettings, precision: PrecisionName) -> Objective:
-    """The loss that the settings describe."""
     smoothing, form = settings.label_smoothing, settings.smoothing_form
     return partial(batch_loss, smoothing=smoothing, precision=precision, form=form, alpha=settings.r_drop)

@@ -59,17 +59,14 @@ class Progress:
         return max(self.validations, key=lambda validation: (validation.figure(metric), -validation.loss), default=None)
 
     def since_best(self, metric: Metric) -> int:
-        """Validations since the best one."""
         best = self.best(metric)
         return 0 if best is None else len(self.validations) - 1 - self.validations.index(best)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "Progress":
-        """The inverse of `to_json`."""
         found = [{**item, "sample": item["sample"] and tuple(item["sample"])} for item in values["validations"]]
         return cls(**{**values, "validations": [Validation(**item) for item in found]})
 

@@ -96,7 +96,6 @@ class History:
 
     @property
     def is_bold(self) -> bool:
-        """Whether the rate was far above the usual."""
         adam = self.settings.optimiser in ("adam", "adamw")
         return adam and max((one.rate for one in self.windows), default=0.0) > BOLD * self.usual_rate
 

@@ -123,7 +123,6 @@ def freeze_all_but_adapters(model: nn.Module, fresh: Sequence[str] = ()) -> None
 
 
 def adapters(model: nn.Module) -> dict[str, AdaptedLinear]:
-    """The layers with adapters, by name."""
     return {name: module for name, module in model.named_modules() if isinstance(module, AdaptedLinear)}
 
 

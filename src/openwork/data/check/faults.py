@@ -40,7 +40,6 @@ class Fault(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Its line, and that of its partner."""
         return f"{self.line} ~ {self.partner}" if self.partner else f"{self.line}"
 
 
@@ -91,7 +90,6 @@ AnyPairs = Pairs | Sequence[Pair]
 
 
 def named_pairs(load: Callable[[], Iterable[Pair]]) -> Pairs:
-    """A split of a known corpus."""
     return Pairs(load, (sum(1 for _ in load()),))
 
 

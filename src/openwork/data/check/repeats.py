@@ -7,7 +7,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from openwork.data.check.faults import AnyPairs, Fault, FaultKind, at
 from openwork.data.records import Pair
@@ -43,19 +42,14 @@ def repeats(pairs: AnyPairs) -> Iterator[Fault]:
             hashes[0].append(hash(pair))
             hashes[1].append(hash((plain(pair.source), plain(pair.target))))
     own, found = np.arange(len(places)), np.array(places, np.int64)
-    exact, near = (_first_ones(np.array(of, np.int64)) for of in hashes)
+    counted = (np.unique(np.array(of, np.int64), return_index=True, return_inverse=True) for of in hashes)
+    exact, near = (first[which] for _, first, which in counted)
     first = np.where(exact < own, exact, near)
     again = first < own
     partners = dict(zip(found[again].tolist(), found[first[again]].tolist(), strict=True))
     twice = set(found[exact < own].tolist())
     for line, pair in at(pairs, partners):
         yield Fault(TWICE if line - 1 in twice else NEARLY_TWICE, line, pair.source, partners[line - 1] + 1)
-
-
-def _first_ones(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Of each number its first index."""
-    _, first, which = np.unique(numbers, return_index=True, return_inverse=True)
-    return first[which]
 
 
 def leaks(held_out: Sequence[Pair], training: Iterable[Pair]) -> Iterator[Fault]:

@@ -32,7 +32,6 @@ class Report:
 
     @property
     def faults(self) -> int:
-        """Lines with faults, each kind for itself."""
         return sum(len(lines) for split in self.splits.values() for lines in split.lines.values())
 
 
@@ -62,7 +61,6 @@ def read_splits(
 
 
 def check(splits: Mapping[str, Pairs], languages: tuple[str, str] | None, progress: Progress) -> Report:
-    """Looks for every kind of fault in every split."""
     report = Report()
     for name, read in splits.items():
         progress(msg(f"checking {len(read):,} pairs: {name}"))
@@ -131,7 +129,6 @@ def note_lines(report: Report) -> Iterator[str]:
 
 
 def page_of(report: Report, language: str) -> str:
-    """The report as one HTML page."""
     parts = {"title": "what is wrong with the corpus", "splits": report.splits, "notes": list(note_lines(report))}
     return render("data_check.html", language, kinds=_kinds, **parts)
 

@@ -24,7 +24,6 @@ _MANY = 3
 
 
 def text_faults(pair: Pair, line: int) -> Iterator[Fault]:
-    """What both sides show."""
     for side in pair:
         if not side.strip():
             yield Fault(BLANK, line, pair.source or pair.target)
@@ -79,5 +78,4 @@ _RULES: dict[FaultKind, Callable[[str], object]] = {
 
 
 def kinds_of(text: str) -> list[FaultKind]:
-    """The kinds of fault of one text."""
     return [kind for kind, is_found in _RULES.items() if is_found(text)]

@@ -92,7 +92,6 @@ def summary_and_rest(text: str) -> tuple[str, str] | None:
 
 
 def _headline(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> str:
-    """The name with the parameters' names."""
     if isinstance(node, ast.ClassDef):
         return f"class {node.name}"
     arguments = node.args

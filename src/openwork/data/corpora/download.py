@@ -97,7 +97,6 @@ def fetch(remote: RemoteFile, path: Path, *, hint: str, progress: Progress = sil
 
 
 def _complete(remote: RemoteFile, file: BinaryIO, hint: str, progress: Progress) -> None:
-    """Append what is still missing."""
     done = file.seek(0, os.SEEK_END)
     if remote.size is None or done > remote.size:
         done = file.truncate(file.seek(0))  # whether it is the beginning of the right file cannot be known

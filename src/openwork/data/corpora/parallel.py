@@ -106,10 +106,6 @@ def _multi30k_file(split: str, language: str, folder: Path | None, progress: Pro
     return cached
 
 
-def _lowercased(source: str, target: str) -> NamedCorpus:
-    return _multi30k(source, target).changed(lambda pair: [Pair(pair.source.lower(), pair.target.lower())])
-
-
 def _tatoeba(other: str) -> NamedCorpus:
     home = f"tatoeba-en-{other}"
     export, pairs = _TATOEBA[other]
@@ -227,7 +223,11 @@ def _hsk_sentences() -> list[Pair]:
 
 CORPORA = {
     **both_ways("multi30k", ("en", "de", "fr"), _multi30k),
-    **both_ways("multi30k-lowercased", ("en", "de", "fr"), _lowercased),
+    **both_ways(
+        "multi30k-lowercased",
+        ("en", "de", "fr"),
+        lambda *ends: _multi30k(*ends).changed(lambda pair: [Pair(pair.source.lower(), pair.target.lower())]),
+    ),
     **{f"tatoeba-en-{other}": _tatoeba(other) for other in _TATOEBA},
     **{f"tatoeba-{other}-en": _tatoeba(other).swapped() for other in _TATOEBA},
     **both_ways("python-docs", ("en", "zh"), _python_docs),

@@ -93,7 +93,6 @@ class ArchivePart:
 
 
 def parts(source: str, target: str, split: str) -> list[ArchivePart]:
-    """What a split is made of."""
     other = source if target == "en" else target
     if split == "train":
         return [ArchivePart(archive, (name.format(source), name.format(target))) for archive, name in _TRAINING[other]]

@@ -1,6 +1,5 @@
 """Text with one pair a line: two aligned files, columns with tabs between, or JSON."""
 
-import difflib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
@@ -9,7 +8,7 @@ from typing import Any
 
 from openwork.base.errors import DataError
 from openwork.base.files import read_lines
-from openwork.base.messages import msg
+from openwork.base.messages import msg, nearest
 from openwork.data.readers.sides import as_sentence
 from openwork.data.records import UNSAID, Languages, Pair
 from openwork.text.languages import is_language
@@ -84,11 +83,10 @@ def read_columns(path: Path | str, names: Sequence[str]) -> Iterator[Pair]:
 def _place(path: Path | str, header: Sequence[str], name: str) -> int:
     if header.count(name) == 1:
         return header.index(name)
-    near = difflib.get_close_matches(name, header, n=1)
     raise DataError(
         f"{path}:1: no column, or more than one, has the name {name!r}",
         why=f"the first line names {', '.join(header)}",
-        hint=f"did you mean {near[0]}?" if near else "name columns of that line in data.columns",
+        hint=nearest(name, header) or "name columns of that line in data.columns",
         code="D114",
     )
 

@@ -35,7 +35,6 @@ def as_sentence(text: str, path: Path, line: int) -> str:
 
 
 def too_long(path: Path, line: int) -> DataError:
-    """The error for a text that is too long for a sentence."""
     return DataError(
         f"{path}:{line}: the text is longer than {MAX_LINE_CHARACTERS:,} characters",
         why="an entry should hold one sentence",

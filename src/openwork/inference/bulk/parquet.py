@@ -22,7 +22,6 @@ _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
 def is_parquet(path: Path) -> bool:
-    """Whether the name of a file says so."""
     return path.name.lower().endswith(ENDING)
 
 
@@ -55,7 +54,9 @@ def open_parquet(source: Path, target: Path, column: str | None) -> Iterator[tup
     with file:
         schema = file.schema_arrow
         name = _column(source, schema.names, column)
-        if not _is_text(pyarrow, schema.field(name).type):
+        kind, types = schema.field(name).type, pyarrow.types
+        kind = kind.value_type if types.is_dictionary(kind) else kind
+        if not any(is_text(kind) for is_text in (types.is_string, types.is_large_string, types.is_string_view)):
             raise DataError(
                 f"{source}: the column {name!r} holds no text, but {schema.field(name).type}",
                 hint=f"name a column of texts with --column; there are {', '.join(schema.names)}",
@@ -96,7 +97,6 @@ def open_parquet(source: Path, target: Path, column: str | None) -> Iterator[tup
 
 
 def _column(source: Path, names: Sequence[str], wanted: str | None) -> str:
-    """The name of the column to translate."""
     if TRANSLATION in names:
         raise DataError(
             f"{source}: the file has a column {TRANSLATION!r} already",
@@ -115,13 +115,6 @@ def _column(source: Path, names: Sequence[str], wanted: str | None) -> str:
             code="D129",
         )
     return known[0]
-
-
-def _is_text(pyarrow: Any, kind: Any) -> bool:
-    """Whether a type of Arrow is that of texts, perhaps as a dictionary."""
-    types = pyarrow.types
-    inner = kind.value_type if types.is_dictionary(kind) else kind
-    return types.is_string(inner) or types.is_large_string(inner) or types.is_string_view(inner)
 
 
 def _codec(metadata: Any) -> str:

@@ -8,10 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from openwork import __version__
 from openwork.base.errors import OpenworkError
+from openwork.base.folders import locked
 from openwork.base.outputs import check_new_folder
 from openwork.base.records import RecordWriter, read_records
 from openwork.inference.bulk.shards import Shard
@@ -83,7 +82,6 @@ class TranslationRecord:
         return self._finished.get(shard.name)
 
     def put(self, result: ShardResult) -> None:
-        """Notes a shard that is finished or has failed."""
         if result.is_kept:
             return
         if result.sums is None:
@@ -101,22 +99,13 @@ def open_record(out: Path, reads: Iterable[Path | None]) -> Iterator[Translation
     """
     check_new_folder(out, reads, is_own=_is_own)
     out.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(out / LOCK, timeout=0, fallback_to_soft=False)
-    try:
-        lock.acquire()
-    except Timeout as error:
-        raise OpenworkError(
-            f"{out}: another openwork is translating into this folder",
-            hint="wait for it, or give another --out",
-            code="E045",
-        ) from error
-    except (OSError, NotImplementedError):  # a file system without locks
-        pass
-    try:
-        with RecordWriter(out / NAME) as writer:
-            yield TranslationRecord(out, writer)
-    finally:
-        lock.release()
+    busy = OpenworkError(
+        f"{out}: another openwork is translating into this folder",
+        hint="wait for it, or give another --out",
+        code="E045",
+    )
+    with locked(out / LOCK, busy), RecordWriter(out / NAME) as writer:
+        yield TranslationRecord(out, writer)
 
 
 def _is_own(out: Path) -> bool:

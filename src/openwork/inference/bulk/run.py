@@ -30,7 +30,6 @@ class BulkReport:
 
     @property
     def lines_translated(self) -> int:
-        """Those of this run, without shards that are kept."""
         return sum(result.sums.lines for result in self.results if result.sums and not result.is_kept)
 
     @property
@@ -38,7 +37,6 @@ class BulkReport:
         return self.lines_translated / self.seconds if self.seconds else 0.0
 
     def lines(self) -> Iterator[str]:
-        """The report for a person."""
         kept = sum(result.is_kept for result in self.results)
         done = len(self.results) - kept - len(self.failed)
         yield msg(

@@ -70,8 +70,9 @@ class ShardTranslator:
         shard, began = task.shard, time.monotonic()
         try:
             source = sha256_file(shard.source)
-            if task.before is not None and _is_whole(task.before, source, shard.target):
-                return ShardResult(shard.name, task.before, is_kept=True)
+            before, there = task.before, shard.target
+            if before and before.source == source and there.is_file() and sha256_file(there) == before.translation:
+                return ShardResult(shard.name, before, is_kept=True)
             found = self._translated(shard, source)
         except DataError as error:
             return ShardResult(shard.name, problem=error)
@@ -102,8 +103,3 @@ def _opened(shard: Shard, target: Path) -> AbstractContextManager[tuple[Batches,
     if is_parquet(shard.source):
         return open_parquet(shard.source, target, shard.column)
     return open_text(shard.source, target)
-
-
-def _is_whole(before: ShardSums, source: str, target: Path) -> bool:
-    """Whether the shard is the one that was translated before, and its translation is unchanged."""
-    return before.source == source and target.is_file() and sha256_file(target) == before.translation

@@ -8,7 +8,7 @@ from typing import Any
 from openwork.base.lines import Report, arriving_lines, cleaned, standard_input
 from openwork.base.printing import json_text, write_data
 from openwork.bundles.bundle import Bundle
-from openwork.data.glossary import Glossary, read_glossary
+from openwork.data.glossary import read_glossary
 from openwork.inference.guard import GuardedTranslator, usual_texts
 from openwork.inference.requests import InputLine, ReadLine, Request, read_json, read_text
 from openwork.inference.settings import LineSettings
@@ -39,7 +39,6 @@ class OutputFormat:
     as_json: bool = False
 
     def line(self, source: str, translations: list[Translation]) -> str:
-        """The output for one line of input, never more than one line."""
         if self.as_json:
             found = [
                 {"text": t.text, "score": t.score, "log_probability": t.log_probability, "finished": t.finished}
@@ -55,7 +54,6 @@ class OutputFormat:
         return "\t".join(f"{t.score:.4f} {text}" for t, text in zip(translations, texts, strict=True))
 
     def alternatives(self, source: str, position: int, found: list[Alternative]) -> str:
-        """The output for the alternatives at a position."""
         if self.as_json:
             listed = [{"piece": a.piece, "probability": a.probability, "text": a.text} for a in found]
             return json_text({"source": source, "position": position, "alternatives": listed})
@@ -63,7 +61,6 @@ class OutputFormat:
 
 
 def translation_filter(translator: BatchTranslator | GuardedTranslator, output: OutputFormat) -> LineFilter:
-    """Answers with translations."""
     return LineFilter(
         translator.translate, lambda text, found: Answer(output.line(text, found), translation_notes(found[0]))
     )
@@ -90,7 +87,6 @@ def streaming_filter(translator: BatchTranslator) -> LineFilter:
 
 
 def translation_notes(best: Translation) -> list[str]:
-    """What the user should know of a translation."""
     notes = []
     if best.problem:
         notes.append(f"not translated: {best.problem}")
@@ -114,11 +110,9 @@ def filter_for(translator: BatchTranslator, bundle: Bundle, lines: LineSettings,
 def reader_for(lines: LineSettings) -> ReadLine:
     """What parses a line of input under these settings. DataError for a bad glossary."""
     read = read_json if lines.requests else read_text
-    return read if lines.terms is None else with_terms(read, read_glossary(lines.terms))
-
-
-def with_terms(read: ReadLine, glossary: Glossary) -> ReadLine:
-    """Reads lines as `read` does and requires the translations that the glossary has for their terms."""
+    if lines.terms is None:
+        return read
+    glossary = read_glossary(lines.terms)
 
     def read_with_terms(line: str) -> InputLine:
         one = read(line)

@@ -19,8 +19,6 @@ AnyTokenizer = Tokenizer | ExternalTokenizer
 
 
 class TokenFormat(Enum):
-    """The form of the output for each line."""
-
     PIECES = "pieces"
     IDS = "ids"
     FRAMED_IDS = "framed ids"

@@ -27,7 +27,6 @@ class Past:
 
     @property
     def rows(self) -> int:
-        """Rows in the buffers."""
         return self.buffers[0][0].shape[1]
 
     def with_room(self, position: int) -> "Past":
@@ -37,7 +36,6 @@ class Past:
         return self._copy(position, None)
 
     def select(self, rows: Int[Tensor, "rows"], positions: int) -> "Past":
-        """The first positions of the given rows."""
         return self._copy(positions, rows)
 
     def _copy(self, positions: int, rows: Tensor | None) -> "Past":
@@ -72,11 +70,9 @@ class PreparedMemory:
 
     @property
     def sentences(self) -> int:
-        """The number of sentences."""
         return self.bias.shape[0]
 
     def select(self, sentences: Int[Tensor, "sentences"]) -> "PreparedMemory":
-        """The given sentences."""
         layers = [(key.index_select(0, sentences), value.index_select(0, sentences)) for key, value in self.layers]
         bias, lengths = (whole.index_select(0, sentences) for whole in (self.bias, self.lengths))
         return PreparedMemory(layers, bias, lengths, self.size)

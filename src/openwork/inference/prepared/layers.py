@@ -75,7 +75,6 @@ class PreparedConnection:
 
 
 def linear(layer: nn.Linear, make: Make) -> Product:
-    """The product of one linear layer."""
     return make(layer.weight, layer.bias)
 
 

@@ -157,7 +157,6 @@ class HuggingFaceConfig(hf.ConfigKeys):
 
     @property
     def target_size(self) -> int:
-        """Pieces of the target's vocabulary."""
         return self.vocab_size if self.tying == "three-way" else self.decoder_vocab_size or self.vocab_size
 
     @property

@@ -30,7 +30,6 @@ class ConfigKeys(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True, protected_namespaces=(), allow_inf_nan=False)
 
     def settings_for(self, kind: type[BaseModel]) -> dict[str, Any]:
-        """The keys that are settings of a model."""
         return {name: getattr(self, name) for name in type(self).model_fields if name in kind.model_fields}
 
     @classmethod
@@ -119,5 +118,4 @@ def validated(kind: type[Kind], content: dict[str, Any], path: Path) -> Kind:
 
 
 def card_of(folder: Path) -> str:
-    """The card of a bundle that was read from a folder."""
     return f"# {folder.name}\n\nRead from a folder of Hugging Face's transformers.\n"

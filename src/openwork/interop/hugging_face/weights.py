@@ -66,7 +66,6 @@ class WeightPlace(NamedTuple):
 
     @property
     def own_names(self) -> list[str]:
-        """The names in openwork's model."""
         return [self.openwork_name.format(part) for part in self.parts] or [self.openwork_name]
 
 
@@ -116,7 +115,6 @@ def _parts(folder: Path) -> list[Path]:
 
 
 def size_error(folder: Path, name: str, tensor: Tensor, shape: Sequence[object]) -> BundleError:
-    """The error for a weight that should have another shape."""
     return BundleError(
         f"{folder}: these weights belong to a model of other sizes",
         why=f"{name} is {tuple(tensor.shape)} there, and its configuration makes it ({', '.join(map(str, shape))})",

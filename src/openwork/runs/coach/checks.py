@@ -142,13 +142,11 @@ LESSONS: tuple[Lesson, ...] = (
 
 
 def coach(settings: RunSettings, report: Callable[[str], None]) -> list[CheckResult]:
-    """Runs all checks, in their order."""
     with trial_of(settings, report) as trial:
         return coach_trial(trial)
 
 
 def coach_trial(trial: Trial) -> list[CheckResult]:
-    """The checks of a trial."""
     return run_checks([lesson.check(trial) for lesson in LESSONS], trial)
 
 
@@ -170,7 +168,6 @@ def coach_lines(outcomes: Sequence[CheckResult]) -> Iterator[str]:
 
 
 def coach_values(outcomes: Sequence[CheckResult]) -> dict[str, Any]:
-    """The same for a program."""
     checks = [
         {
             "name": lesson.name,

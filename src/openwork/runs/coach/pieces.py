@@ -49,13 +49,10 @@ def few_unknown(trial: Trial) -> Observation:
     _, share, most, lost = max(found)
     if lost or not share:
         return seen(share <= most, f"{share:.1%} of the pieces are unknown", f"at most {most:.0%}")
-    remedy = remedy_of(trial.settings.text, trial.pairs) if share > most else ""
-    return seen(share <= most, _bytes_line(share, remedy), f"at most {most:.0%}")
-
-
-def _bytes_line(share: float, remedy: str) -> str:
     said = msg(f"{share:.1%} of the pieces are bytes of characters without a piece")
-    return Joined(said, AsIs("; "), f"more characters get a piece of their own with {remedy}") if remedy else said
+    if share > most and (remedy := remedy_of(trial.settings.text, trial.pairs)):
+        said = Joined(said, AsIs("; "), f"more characters get a piece of their own with {remedy}")
+    return seen(share <= most, said, f"at most {most:.0%}")
 
 
 def pieces_a_word(trial: Trial) -> Observation:

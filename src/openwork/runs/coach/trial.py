@@ -114,7 +114,6 @@ class Trial(VerifyContext):
 
     @cached_property
     def targets(self) -> list[list[int]]:
-        """The ids of the targets to overfit."""
         return [self.store.pair(row)[1].tolist() for row in self.rows]
 
     def batch(self, store: TokenStore | None = None, rows: Sequence[int] | None = None) -> TensorBatch:
@@ -123,7 +122,6 @@ class Trial(VerifyContext):
         return to_tensors(assemble(store or self.store, places), self.device)
 
     def stored(self, pairs: Iterator[tuple[list[int], list[int]]], name: str) -> TokenStore:
-        """A store of other ids."""
         size = max(self.tokenizers.source.vocabulary_size, self.tokenizers.target.vocabulary_size)
         return write_store(self.folder / name, pairs, vocabulary_size=size)
 

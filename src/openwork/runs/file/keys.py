@@ -51,7 +51,6 @@ class KeyExplanation:
     uses: tuple[Use, ...]
 
     def lines(self) -> list[str]:
-        """For a person."""
         lines = [self.name]
         for key in self.forms:
             kinds = msg(f" (kind {'/'.join(key.kinds)})") if key.kinds else ""

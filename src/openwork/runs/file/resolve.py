@@ -4,7 +4,6 @@ Sources, the strongest first: options and assignments of the command line, a reh
 based on, the choice by the size of the data (without a run file), a bundle to fine-tune, a preset, defaults. No torch.
 """
 
-import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,6 +20,7 @@ from openwork.base.config import (
     to_toml,
 )
 from openwork.base.errors import ConfigError, DataError, OpenworkError, UsageError
+from openwork.base.messages import nearest
 from openwork.base.outputs import is_run
 from openwork.base.phrases import Joined
 from openwork.data.batching import BatchSettings
@@ -50,7 +50,6 @@ class Resolved:
 
     @cached_property
     def values(self) -> dict[str, Any]:
-        """Each dotted key with its plain value."""
         return dict(leaves(self.settings.model_dump(mode="json")))
 
     @cached_property
@@ -168,11 +167,11 @@ def with_preset(layer: Layer) -> dict[str, Any]:
     preset = model.pop("preset", None)
     if preset is not None:
         if not isinstance(preset, str) or preset not in PRESETS:
-            origin, close = layer.origins.get("model.preset"), difflib.get_close_matches(str(preset), PRESETS, n=1)
+            origin = layer.origins.get("model.preset", "model.preset")
             raise ConfigError(
-                f"{origin or 'model.preset'}: there is no preset {preset!r}",
+                f"{origin}: there is no preset {preset!r}",
                 why=f"presets: {', '.join(PRESETS)}",
-                hint=f"did you mean {close[0]}?" if close else "openwork info lists them with their sizes",
+                hint=nearest(str(preset), PRESETS) or "openwork info lists them with their sizes",
                 code="C049",
             )
         model = {**PRESETS[preset], **model}
@@ -194,7 +193,6 @@ class Checked:
     warnings: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
         mistakes = [{name: getattr(error, name) for name in ("code", "what", "why", "hint")} for error in self.mistakes]
         return {"valid": not self.mistakes, "mistakes": mistakes, "warnings": list(self.warnings)}
 

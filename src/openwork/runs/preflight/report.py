@@ -54,7 +54,6 @@ def preflight_lines(found: Preflight) -> Iterator[str]:
 
 
 def preflight_warnings(found: Preflight) -> Iterator[str]:
-    """What may end badly."""
     if (divisions := found.updates.divisions) > 1:
         yield msg(
             f"memory is not enough for whole batches: they are computed in {divisions} parts, one after the "

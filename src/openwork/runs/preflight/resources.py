@@ -140,7 +140,6 @@ class DiskEstimate:
 
     @property
     def is_near(self) -> bool:
-        """Whether the disk may become full."""
         return self.most_needed > self.free
 
 

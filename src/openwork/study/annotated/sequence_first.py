@@ -39,7 +39,6 @@ class PositionalEncoding(model.PositionalEncoding):
         return self.table[: self.max_len, None]
 
     def forward(self, x: SequenceFirst, first: int = 0) -> SequenceFirst:
-        """`first` is the position of x's first token in its sentence."""
         return super().forward(x.transpose(0, 1), first).transpose(0, 1)
 
 

@@ -3,12 +3,12 @@
 This table is read without torch; what calculates an example is loaded when the example is asked for.
 """
 
-import difflib
 from collections.abc import Iterator
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, NamedTuple
 
 from openwork.base.errors import UsageError
+from openwork.base.messages import nearest
 from openwork.base.phrases import AsIs, Joined, Padded
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ class Example(NamedTuple):
     trains: bool = False
 
     def __call__(self) -> "Trace":
-        """Calculates it."""
         from openwork.inspection.trace import Trace
 
         steps, assumptions = resolve_name(f"{__name__}.{self.function}")()
@@ -64,7 +63,6 @@ EXAMPLES = {one.name: one for one in _ALL}
 
 
 def example_lines() -> Iterator[str]:
-    """Each name with the title of its trace."""
     width = max(map(len, EXAMPLES))
     for name, example in EXAMPLES.items():
         yield Joined(AsIs(Padded(name, width)), "  ", example.title)
@@ -73,10 +71,9 @@ def example_lines() -> Iterator[str]:
 def find_example(name: str) -> Example:
     """The example of that name; UsageError if there is none."""
     if name not in EXAMPLES:
-        near = difflib.get_close_matches(name, EXAMPLES, n=1)
         raise UsageError(
             f"there is no example {name}",
-            hint=f"did you mean {near[0]}?" if near else "openwork explain --list names them",
+            hint=nearest(name, EXAMPLES) or "openwork explain --list names them",
             code="U054",
         )
     return EXAMPLES[name]

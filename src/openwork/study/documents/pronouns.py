@@ -79,7 +79,6 @@ class Relation(NamedTuple):
     sentence: str
 
     def places(self, sentence: Sentence) -> tuple[int, int]:
-        """Which words of the sentence these are."""
         return sentence.parts[self.query], sentence.parts[self.key]
 
 

@@ -1,11 +1,10 @@
 """What can be asked for of the paper, by name: a light list, so that showing it computes nothing. No torch here."""
 
-import difflib
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from openwork.base.errors import UsageError
-from openwork.base.messages import msg
+from openwork.base.messages import msg, nearest
 from openwork.base.phrases import AsIs, Joined, Padded
 
 SCHEMA = 1  # of `contents_values`; a change that readers must know of raises it
@@ -63,10 +62,9 @@ def find_listed(kind: str, number: str | None) -> list[Listed]:
     """The object of that name; without a number all of that kind. UsageError: there is none."""
     of_kind = [one for one in CONTENTS if one.kind == kind]
     if not of_kind:
-        near = difflib.get_close_matches(kind, GROUPS, n=1)
         raise UsageError(
             f"nothing of the paper is called {kind}",
-            hint=f"did you mean {near[0]}?" if near else "openwork paper lists what can be asked for",
+            hint=nearest(kind, GROUPS) or "openwork paper lists what can be asked for",
             code="U059",
         )
     if number is None:
@@ -101,5 +99,4 @@ def contents_lines(objects: list[Listed]) -> Iterator[str]:
 
 
 def contents_values(objects: list[Listed]) -> dict[str, Any]:
-    """For programs."""
     return {"schema": SCHEMA, "objects": [{"name": one.name, **one._asdict()} for one in objects]}

@@ -42,7 +42,6 @@ class CodeLines:
     lines: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
         return {
             "name": f"{self.module}.{self.name}",
             "file": self.file,
@@ -87,7 +86,6 @@ class Page(NamedTuple):
     tables: tuple[Figures, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
         return {
             "schema": SCHEMA,
             **self._asdict(),
@@ -126,7 +124,6 @@ ENCODER, DECODER = "encoder.layers.0", "decoder.layers.0"
 
 
 def names_of(ids: Iterable[int]) -> tuple[str, ...]:
-    """The pieces with these ids."""
     return tuple(PIECES[one] for one in ids)
 
 

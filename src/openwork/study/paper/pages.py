@@ -17,7 +17,6 @@ Translate = Callable[[str], str]
 
 
 def page_of(name: str) -> Page:
-    """The page of an object of the list of contents."""
     return EXHIBITS[name]()
 
 
@@ -42,7 +41,6 @@ def page_text(page: Page, width: int, translate: Translate) -> str:
 
 
 def _code(code: CodeLines) -> Iterator[str]:
-    """The place and the lines, each with its number."""
     yield f"  {code.file}:{code.first}  {code.name}"
     width = len(str(code.last))
     for number, line in enumerate(code.lines, start=code.first):

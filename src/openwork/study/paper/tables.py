@@ -129,7 +129,6 @@ class CountedRow(NamedTuple):
 
 
 def count_table() -> list[CountedRow]:
-    """All rows of table 3."""
     sizes = (VOCABULARY, NEARER)
     return [CountedRow(row, *(weights_of(model_settings(PRESETS[row.preset]), size) for size in sizes)) for row in ROWS]
 

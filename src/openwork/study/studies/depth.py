@@ -85,7 +85,6 @@ def measure(sizes: DepthSettings) -> DepthData:
 
 
 def run(sizes: DepthSettings) -> Result:
-    """The figures, and what is claimed of them."""
     data = measure(sizes)
     claims = (
         Claim("without residual connections less than a millionth of the gradient is left", data.kept(NONE) < VANISHED),

@@ -87,7 +87,6 @@ def measure(sizes: OrderSettings) -> OrderData:
 
 
 def run(sizes: OrderSettings) -> Result:
-    """The figures, and what is claimed of them."""
     data = measure(sizes)
     others = [value for key, value in data.shifted.items() if key != NONE.key]
     claims = (

@@ -105,7 +105,6 @@ def measure(sizes: RecurrenceSettings) -> RecurrenceData:
 
 
 def run(sizes: RecurrenceSettings) -> Result:
-    """The figures, and what is claimed of them."""
     data = measure(sizes)
     norm = sizes.recurrent_norm
     claims = (

@@ -75,7 +75,6 @@ def measure(sizes: ScaleSettings) -> ScaleData:
 
 
 def run(sizes: ScaleSettings) -> Result:
-    """The figures, and what is claimed of them."""
     data = measure(sizes)
     by_width = list(zip(data.widths, data.plain, data.scaled, strict=True))
     claims = (

@@ -89,7 +89,6 @@ class Study(NamedTuple):
     file: str
 
     def run(self, sizes: Settings) -> Result:
-        """Calculates it."""
         return import_module(f"openwork.study.studies.{self.file}").run(sizes)
 
     def summary(self) -> dict[str, Any]:

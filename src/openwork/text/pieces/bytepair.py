@@ -32,8 +32,6 @@ _FIRST_SIGN = 0x10000  # of as many characters, none of them a space, as a vocab
 
 
 class Merging(Algorithm):
-    """The merges of a vocabulary."""
-
     def __init__(self, model: Mapping[str, Any]) -> None:
         """From a BPE model as the `tokenizers` library writes it."""
         self.vocabulary: Mapping[str, int] = model["vocab"]
@@ -46,7 +44,6 @@ class Merging(Algorithm):
         self.ranks = {(left, right): rank for rank, (left, right) in enumerate(pairs)}
 
     def work(self, word: str) -> WordWork:
-        """The merges in the order in which they are made."""
         start = self._start(word)
         steps: list[Merge] = []
         pieces = self._merged(start, lambda: False, steps.append)

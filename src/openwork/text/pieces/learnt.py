@@ -169,7 +169,6 @@ class LearntTokenizer(Tokenizer):
         return fixed + [self._bytes_of(self._name(number)) for number in range(len(fixed), self.vocabulary_size)]
 
     def _bytes_of(self, name: str) -> bytes:
-        """What a learnt piece of this name adds to a text."""
         return name.encode()
 
     def piece(self, number: int) -> str:

@@ -29,8 +29,6 @@ _RARE_STEP = 1e-4
 
 
 class Lattice(Algorithm):
-    """The pieces of a vocabulary with their scores."""
-
     def __init__(self, model: Mapping[str, Any]) -> None:
         """From a Unigram model as the `tokenizers` library writes it."""
         # of equal pieces the library takes the last

@@ -38,7 +38,6 @@ class Lookup(Algorithm):
         self.unknown: str = model["unk_token"]
 
     def work(self, word: str) -> WordWork:
-        """One look into the vocabulary."""
         found = word in self.vocabulary
         return WordWork(word, (), (Match(0, word, found),), (word if found else self.unknown,))
 

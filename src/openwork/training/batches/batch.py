@@ -63,9 +63,7 @@ class TrainingBatch(ABC):
 class Stream(Protocol):
     """The endless sequence of a training's batches."""
 
-    def next(self, progress: Progress) -> TrainingBatch:
-        """The batch at `progress`, which moves on by one."""
-        ...
+    def next(self, progress: Progress) -> TrainingBatch: ...
 
 
 @dataclass(frozen=True)
@@ -84,7 +82,6 @@ class TensorBatch(TrainingBatch):
     def of(
         cls, device: torch.device, source: Ids, source_lengths: Ids, target_input: Ids, real: Ids, real_targets: Ids
     ) -> "TensorBatch":
-        """The same numbers on a device."""
         tensors = (moved(numbers, device) for numbers in (source, source_lengths, target_input, real, real_targets))
         return cls(*tensors, sentences=len(source), source_tokens=int(source_lengths.sum()))
 
@@ -157,7 +154,6 @@ class BatchStream:
     _last: tuple[int, Sequence[Ids]] | None = None  # the epoch asked for last: making its plan costs
 
     def next(self, progress: Progress) -> TrainingBatch:
-        """The batch at `progress`, which moves on by one."""
         epoch = progress.epoch  # of this batch: the last one of an epoch moves on to the next
         return self.batch(self.rows(progress), epoch)
 

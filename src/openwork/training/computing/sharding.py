@@ -5,6 +5,7 @@ two moments, 16 bytes in float32. `SharedOptimiser` divides the moments, `Sharde
 """
 
 import copy
+import warnings
 from collections.abc import Sequence
 
 import torch
@@ -75,6 +76,8 @@ class ShardedCopy(WorkingCopy):
         _check(model, settings)
         shared = model_facts(model).values()
         self.model = copy.deepcopy(model, {id(tensor): tensor for tensor in shared})
+        # no layer changes what another has returned in place
+        warnings.filterwarnings("ignore", message="FSDP2-wrapped module .* returned a view tensor")
         mesh = init_device_mesh(next(model.parameters()).device.type, (processes.count,))
         for layer in layers_of(self.model):
             fully_shard(layer, mesh=mesh)

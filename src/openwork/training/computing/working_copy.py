@@ -79,7 +79,6 @@ class WorkingCopy:
         return self.own
 
     def stepped(self) -> None:
-        """After the optimiser's step."""
         # The framework's fused optimisers do not count this as a change; who keeps something made of the weights asks.
         torch.autograd.graph.increment_version(list(self.whole.parameters()))
 

@@ -81,7 +81,6 @@ class LineObserver(_ConsoleObserver):
 
 
 def describe(validation: Validation, between: str, equals: str) -> str:
-    """The figures of a validation in one line."""
     figures = [
         ("step", validation.step, "d"),
         ("loss", validation.loss, ".4f"),

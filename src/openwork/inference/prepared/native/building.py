@@ -21,6 +21,7 @@ import torch
 from openwork.base.cache import find_cache
 from openwork.base.files import remove
 from openwork.base.messages import msg
+from openwork.machine.available import system_lines
 from openwork.machine.device import has_avx512
 
 FOLDER_OF_SOURCES = Path(__file__).parent
@@ -82,12 +83,7 @@ def find_compiler() -> str:
 
 def _fingerprint(compiler: str) -> str:
     """The hash of all that the compiled code depends on; machines with different processors may share a home."""
-    instructions = ""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-        instructions = next((line for line in lines if line.startswith("flags")), "")
-    except OSError:
-        pass
+    instructions = next((line for line in system_lines(Path("/proc/cpuinfo")) if line.startswith("flags")), "")
     sources = [path.read_text(encoding="utf-8") for path in (*SOURCES, SHARED)]
     hashed = "\n".join([*sources, *FLAGS, compiler, platform.version(), platform.machine(), instructions])
     return hashlib.sha256(hashed.encode()).hexdigest()[:16]

@@ -32,8 +32,6 @@ class NormFields(Structure):
 
 
 class LayerFields(Structure):
-    """A layer of the decoder."""
-
     _fields_ = (
         ("project", ProductFields), ("self_output", ProductFields), ("query", ProductFields),
         ("cross_output", ProductFields), ("expand", ProductFields), ("contract", ProductFields),
@@ -51,8 +49,6 @@ class DecoderFields(Structure):
 
 
 class StepFields(Structure):
-    """The input and output of one step."""
-
     _fields_ = (
         ("rows", c_int32), ("position", c_int32), ("past_rows", c_int32), ("source", c_int32),
         ("x", c_void_p), ("past_row", c_void_p), ("sentence", c_void_p), ("lengths", c_void_p),
@@ -109,5 +105,4 @@ def in_panels(integers: Tensor) -> Tensor:
 
 
 def addresses(tensors: Sequence[Tensor]) -> ctypes.Array[c_void_p]:
-    """The addresses of the tensors."""
     return (c_void_p * len(tensors))(*(tensor.data_ptr() for tensor in tensors))

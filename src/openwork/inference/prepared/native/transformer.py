@@ -114,14 +114,12 @@ class NativeTransformer(PreparedTransformer):
         self.decoder = NativeDecoder(model)
 
     def among(self, pieces: Int[Tensor, "pieces"]) -> "NativeTransformer":
-        """The same model with these target pieces as vocabulary: a token is the place of its piece among them."""
         fewer = copy(self)
         fewer.table = self.table.index_select(0, pieces)
         fewer.decoder = self.decoder.among(pieces)
         return fewer
 
     def start(self, source: Int[Tensor, "batch source"], source_lengths: Int[Tensor, "batch"]) -> SharingState:
-        """Reads source ids, padded on the right, with their lengths."""
         state = super().start(source, source_lengths)
         return SharingState(state.memory, state.past)
 
