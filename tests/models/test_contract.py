@@ -60,48 +60,40 @@ SHARED = {"key_value_heads": 1, "embedding_width": 7}
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 class TestLearnedPositions(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"positions": "learned", "maximum_length": 7})
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 class TestRotaryPositions(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"positions": "rotary"})
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 class TestAlibi(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"positions": "alibi"})
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 class TestRelativePositions(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"positions": "relative", "relative_distance": 2})
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 class TestBucketedPositions(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"positions": "bucketed"})
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 class TestNoPositions(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"positions": "none"})
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 class TestRootMeanSquare(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"normalisation": "rms"})
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 class TestBatchNorm(EncoderDecoderContract):
     """With statistics of batches: without, such a norm changes nothing, and what it is given grows."""
@@ -119,12 +111,10 @@ class TestBatchNorm(EncoderDecoderContract):
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 class TestGroupedQueries(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"heads": 4, "key_value_heads": 2})
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 class TestProjectedResidual(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"embedding_width": 7})
@@ -140,7 +130,6 @@ class TestGatedRotary(EncoderDecoderContract):
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 class TestGatedRelative(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(
         update={"feedforward": "geglu", "positions": "relative", "attention_dropout": 0.1, **SHARED}
@@ -148,14 +137,12 @@ class TestGatedRelative(EncoderDecoderContract):
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 class TestGatedAlibi(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(
         update={"feedforward": "reglu", "positions": "alibi", "feedforward_dropout": 0.1, **SHARED}
     )
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 class TestGatedLearned(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(
@@ -165,7 +152,6 @@ class TestGatedLearned(EncoderDecoderContract):
     flat = ("key.bias",)
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 class TestAsOthersHaveIt(EncoderDecoderContract):
     """What the models of other toolkits have and the paper's has not."""
@@ -180,12 +166,31 @@ class TestAsOthersHaveIt(EncoderDecoderContract):
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 class TestBranchNormAsConvolutions(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"norm": "branch", "feedforward": "convolution", "embedding_width": 7})
 
 
 @pytest.mark.slow
+class TestWithoutNorms(EncoderDecoderContract):
+    settings = TRANSFORMER.model_copy(update={"norm": "none"})
+    narrow = 0.1  # its numbers are larger
+
+
+@pytest.mark.slow
+class TestWithoutResiduals(EncoderDecoderContract):
+    """A token reaches the output only by what it asks of the memory: in an untrained model that is next to nothing."""
+
+    settings = TRANSFORMER.model_copy(update={"norm": "no-residual", "embedding_width": 7})
+    narrow = 0.1
+
+    @pytest.mark.parametrize("place", [1, 3])
+    def test_no_position_sees_a_later_token(self, model: SequenceModel[Any], place: int) -> None:
+        changed = TARGET.clone()
+        changed[:, place] = torch.tensor([9, 5, 4])
+        before, after = (model.step(tokens, model.start(SOURCE, LENGTHS))[0] for tokens in (TARGET, changed))
+        assert torch.equal(before[:, :place], after[:, :place])
+
+
 @pytest.mark.slow
 class TestUnscaledAttention(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"attention": "unscaled", "norm": "pre"})
@@ -206,7 +211,6 @@ class TestRecurrent(EncoderDecoderContract):
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 class TestDeepRecurrent(EncoderDecoderContract):
     settings = RecurrentSettings(width=8, encoder_layers=2, decoder_layers=3, attention_width=5, tying="none")
 
@@ -219,7 +223,6 @@ class TestOneHiddenState(EncoderDecoderContract):
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 class TestDeepLstmsWithoutAttention(EncoderDecoderContract):
     settings = RecurrentSettings(width=8, attention="none", encoder_layers=2, decoder_layers=2, tying="none")
 
@@ -230,12 +233,10 @@ class TestGeneralAttention(EncoderDecoderContract):
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 class TestDotAttention(EncoderDecoderContract):
     settings = RecurrentSettings(width=8, attention="dot", encoder_layers=2)
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 class TestGatedUnits(EncoderDecoderContract):
     """As Bahdanau et al. 2015 had them."""
@@ -243,7 +244,6 @@ class TestGatedUnits(EncoderDecoderContract):
     settings = RecurrentSettings(width=8, cell="gru", decoder_layers=2)
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 class TestVanillaCellsWithAttention(EncoderDecoderContract):
     settings = RecurrentSettings(width=8, cell="rnn")
@@ -298,7 +298,6 @@ class TestFiller(OneVocabularyContract):
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 class TestNarrowFiller(OneVocabularyContract):
     settings = ENCODER.model_copy(update={"task": "fill", "embedding_width": 7})
     flat = ("key.bias",)
@@ -310,7 +309,6 @@ class TestTextEncoder(OneVocabularyContract):
     flat = ("key.bias",)
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 class TestPreNormTagger(ModelContract):
     """What large encoders of today have, and embeddings of a width of their own."""
@@ -339,7 +337,6 @@ class TestRecurrentClassifier(ModelContract):
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 class TestClassifierInOneDirection(ModelContract):
     settings = RecurrentLabelsSettings(width=8, task="classify", layers=3, bidirectional=False)
 
@@ -357,7 +354,6 @@ class TestMixtureOfLayers(PoolingContract):
     settings = RecurrentLMSettings(width=8, task="classify")
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 class TestLastLayer(PoolingContract):
     """ULMFiT's way."""
@@ -387,7 +383,6 @@ class TestConvS2S(EncoderDecoderContract):
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 class TestWideConvS2S(EncoderDecoderContract):
     """An even kernel, wider than some sentences are long, and embeddings of a width of their own."""
 
@@ -403,7 +398,6 @@ class TestByteNet(EncoderDecoderContract):
     settings = ByteNetSettings(width=12, encoder_layers=3, decoder_layers=3, cycle=2, length_extra=1)
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 class TestOddByteNet(EncoderDecoderContract):
     settings = ByteNetSettings(width=15, kernel=2, encoder_layers=1, decoder_layers=4, length_ratio=3, tying="target")
@@ -449,7 +443,6 @@ class TestMarkedPrompts(AttendingLanguageModelContract):
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 class TestGptPostNorm(AttendingLanguageModelContract):
     """The first GPT, with the paper's sinusoids and a norm after the embeddings; nothing is alike in size."""
 
@@ -482,7 +475,6 @@ class TestWaveNet(LanguageModelContract):
     settings = WaveNetSettings(width=16, skip_width=12, layers=4, cycle=3, tying="three-way")
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 class TestWideWaveNet(LanguageModelContract):
     settings = WaveNetSettings(width=15, skip_width=20, kernel=3, layers=2, cycle=2)
