@@ -1,16 +1,17 @@
-"""A plugin of pytest: the command line within the test's own process, and small bundles and files for it.
+"""A plugin of pytest: the command line within the test's own process or a forked one, and small bundles and files.
 
 Nothing of openwork is imported before a test asks for it, so that tests without torch stay without it.
 """
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from faults.nursery import Nursery
 from journeys.command import Finished
 
 if TYPE_CHECKING:
@@ -42,6 +43,14 @@ def call(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPa
         return Finished(code if isinstance(code, int) else 0, printed.out, printed.err.decode())
 
     return run
+
+
+@pytest.fixture(scope="session")
+def nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
+    """Runs commands in copies of one process that has loaded everything."""
+    made = Nursery(tmp_path_factory.mktemp("nursery"))
+    yield made
+    made.close()
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 import shutil
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,14 +10,6 @@ from faults.nursery import Nursery
 from faults.runs import LONG, Undisturbed, undisturbed
 
 survived: dict[str, Counter[str]] = {}
-
-
-@pytest.fixture(scope="session")
-def nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
-    """Runs commands in copies of one process that has loaded everything."""
-    made = Nursery(tmp_path_factory.mktemp("nursery"))
-    yield made
-    made.close()
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

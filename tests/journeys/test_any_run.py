@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from journeys.command import PATIENCE, openwork, run_file, start
-from journeys.test_signals_and_pipes import wait_for_updates
+from faults.nursery import Nursery
+from journeys.command import run_file
 from openwork.base.records import read_records
 from openwork.training.checkpoint import checkpoint_step, checkpoints
 
@@ -15,35 +15,41 @@ pytestmark = pytest.mark.slow
 TEXT = b"a b c\nd e\n"
 
 
-def interrupted(out: Path, *arguments: str | Path) -> int:
+def updates(out: Path) -> bool:
+    """Whether the training's own record says that it is under way."""
+    records = out / "records.jsonl"
+    return records.is_file() and any(record["kind"] == "step" for record in read_records(records))
+
+
+def interrupted(nursery: Nursery, out: Path, *arguments: str | Path) -> int:
     """Starts a training, interrupts it after some of its updates, and gives the number of the last."""
     if out.exists():
         os.truncate(out / "records.jsonl", 0)  # so that only what this process notes is seen
-    process = start("train", *arguments)
-    wait_for_updates(out, process)
-    process.send_signal(signal.SIGINT)
-    error = process.communicate(timeout=PATIENCE)[1].decode()
-    assert process.returncode == 130 and f"to end it here, at its best: openwork finish {out}" in error, error
+    child = nursery.start("train", *arguments)
+    child.wait_until(lambda: updates(out))
+    child.kill(signal.SIGINT)
+    ended = child.wait()
+    assert ended.code == 130 and f"to end it here, at its best: openwork finish {out}" in ended.err, ended.err
     return checkpoint_step(checkpoints(out / "checkpoints")[-1])
 
 
-def test_stop_use_shorten_extend_finish(tmp_path: Path):
+def test_stop_use_shorten_extend_finish(nursery: Nursery, tmp_path: Path):
     out, long = tmp_path / "out", {"steps": 1_000_000, "validate_every": 20, "validation_sentences": 0}
-    made = interrupted(out, run_file(tmp_path, **long, log_every=1), "--out", out)
+    made = interrupted(nursery, out, run_file(tmp_path, **long, log_every=1), "--out", out)
 
-    used = openwork("translate", "--bundle", out, stdin=TEXT)
+    used = nursery.run("translate", "--bundle", out, stdin=TEXT)
     assert used.code == 0 and len(used.lines) == 2, used.err
     assert "no bundle yet; these are the weights after update" in used.err and f"of {made:,} made" in used.err
 
-    shortened = openwork("train", out, "--steps", str(made + 30))
+    shortened = nursery.run("train", out, "--steps", str(made + 30))
     assert shortened.code == 0, shortened.err
     assert f"this run will end after update {made + 30:,}; {made:,} are made" in shortened.err
     assert read_records(out / "records.jsonl")[-1]["step"] == made + 30
-    assert openwork("translate", "--bundle", out, stdin=TEXT).err == ""
+    assert nursery.run("translate", "--bundle", out, stdin=TEXT).err == ""
 
-    further = interrupted(out, out, "--steps", "1000000")
+    further = interrupted(nursery, out, out, "--steps", "1000000")
     assert further > made + 30
-    finished = openwork("finish", out)
+    finished = nursery.run("finish", out)
     assert finished.code == 0 and f"the run has ended after update {further:,}" in finished.err, finished.err
     assert "The run ended early: its settings ask for 1,000,000 updates." in (out / "bundle/card.md").read_text()
-    assert len(openwork("translate", "--bundle", out, stdin=TEXT).lines) == 2
+    assert len(nursery.run("translate", "--bundle", out, stdin=TEXT).lines) == 2

@@ -2,18 +2,19 @@
 
 import json
 import random
-import subprocess
+import signal
 import time
 from pathlib import Path
 
 import pytest
 
-from journeys.command import PATIENCE, openwork, run_file, start
+from faults.nursery import Child, Nursery
+from journeys.command import PATIENCE, run_file, start
 from openwork.base.records import read_records
 
-# Updates after which a process is killed, counted from its start; None: before it has made any. Checkpoints come every
-# five, so the later kills meet runs that go on. Counted in updates, the same on a busy machine.
-KILLS = (None, 2, 8, 31, 17)
+# Updates after which a process is killed, counted from its start. Checkpoints come every five, so the later kills meet
+# runs that go on. Counted in updates, the same on a busy machine.
+KILLS = (2, 8, 31, 17)
 
 
 def updates(out: Path) -> int:
@@ -22,29 +23,35 @@ def updates(out: Path) -> int:
     return sum(record["kind"] == "step" for record in read_records(records)) if records.is_file() else 0
 
 
-def kill_after(count: int | None, process: subprocess.Popen[bytes], out: Path, chance: random.Random) -> bool:
-    """Kills somewhere within the work that follows so many updates; False if the run had ended already."""
-    wanted, end = updates(out) + (count or 0), time.monotonic() + PATIENCE
-    while count is not None and updates(out) < wanted and process.poll() is None and time.monotonic() < end:
-        time.sleep(0.005)
-    time.sleep(chance.uniform(0.0, 3.0 if count is None else 0.05))
-    alive = process.poll() is None
+def kill_before_it_begins(settings: Path, out: Path, chance: random.Random) -> None:
+    """Kills a process that loads what it needs, or has just done so."""
+    process = start("train", settings, "--out", out)
+    time.sleep(chance.uniform(0.0, 3.0))
     process.kill()
     process.communicate(timeout=PATIENCE)
-    return alive
+
+
+def kill_after(count: int, child: Child, out: Path, chance: random.Random) -> bool:
+    """Kills somewhere within the work that follows so many updates; False if the run had ended already."""
+    wanted = updates(out) + count
+    child.wait_until(lambda: updates(out) >= wanted)
+    time.sleep(chance.uniform(0.0, 0.05))
+    child.kill()
+    return child.wait().code == -signal.SIGKILL
 
 
 @pytest.mark.slow
-def test_killed_five_times_and_resumed_gives_the_same_weights(tmp_path: Path):
-    settings = run_file(tmp_path, steps=400, validate_every=5, validation_sentences=0, average=3, log_every=1)
+def test_killed_five_times_and_resumed_gives_the_same_weights(nursery: Nursery, tmp_path: Path):
+    settings = run_file(tmp_path, steps=250, validate_every=5, validation_sentences=0, average=3, log_every=1)
     whole, torn = tmp_path / "whole", tmp_path / "torn"
-    reference = openwork("train", settings, "--out", whole)
+    reference = nursery.run("train", settings, "--out", whole)
     assert reference.code == 0, reference.err
 
     chance = random.Random(20240229)
-    kills = [kill_after(count, start("train", settings, "--out", torn), torn, chance) for count in KILLS]
+    kill_before_it_begins(settings, torn, chance)
+    kills = [kill_after(count, nursery.start("train", settings, "--out", torn), torn, chance) for count in KILLS]
     assert all(kills), "the run had ended before it was killed: make it longer"
-    resumed = openwork("train", settings, "--out", torn)
+    resumed = nursery.run("train", settings, "--out", torn)
     assert resumed.code == 0, resumed.err
     assert "continuing after update" in resumed.err
     assert "passed over" not in resumed.err  # no half checkpoint ever stands under its name

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from faults.nursery import Nursery
 from journeys.command import COMMAND, PATIENCE, openwork, run_file, start
 from openwork.base.records import read_records
 from openwork.training.checkpoint import checkpoint_step, checkpoints
@@ -20,9 +21,9 @@ ENDLESS = {"steps": 1_000_000, "validate_every": 20, "validation_sentences": 0, 
 
 
 @pytest.fixture(scope="module")
-def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def bundle(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("bundle")
-    result = openwork("train", run_file(folder), "--out", folder / "out")
+    result = nursery.run("train", run_file(folder), "--out", folder / "out")
     assert result.code == 0, result.err
     return folder / "out"
 
