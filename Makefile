@@ -84,7 +84,7 @@ mutants: $(MUTANTS) ## 220 small changes of the code, and how many of them the t
 	@cd tests && PYTHONPATH=.:../benchmarks $(abspath $(PYTHON)) -m mutants $(ARGS)
 
 faults: $(DEV) ## every fault of docs/reliability.md, made on purpose: kills, full disks, damage
-	@OPENWORK_FAULTS=long $(PYTEST) -q tests/faults $(ARGS)
+	@OPENWORK_FAULTS=long $(PYTEST) -q tests/faults tests/experiments/test_kills.py $(ARGS)
 
 soak: $(DEV) ## an hour of training and an hour of translating, and whether memory stays; ARGS="--minutes 3" is shorter
 	@PYTHONPATH=benchmarks $(PYTHON) -m soak $(ARGS)

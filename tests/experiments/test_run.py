@@ -33,16 +33,26 @@ class Done(NamedTuple):
         return [one for one in self.trials if self.kind != "search" or one["state"] != "pruned"]
 
 
-@pytest.fixture(scope="module", params=KINDS)
-def done(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Done:
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_whole_experiment(tmp_path: Path, kind: str):
+    """One test of each kind, since each of them takes its trials."""
     pytest.importorskip("optuna", reason="needs the extra experiments")
-    folder = tmp_path_factory.mktemp(request.param) / "out"
-    result = openwork("experiment", "run", SMOKE / f"{request.param}.toml", "--out", folder)
+    result = openwork("experiment", "run", SMOKE / f"{kind}.toml", "--out", tmp_path / "out")
     assert result.code == 0, result.err
-    return Done(request.param, folder)
+    done = Done(kind, tmp_path / "out")
+    every_trial_is_over_and_has_what_the_report_reads(done)
+    every_training_is_an_ordinary_run_without_its_checkpoints(done)
+    every_trial_has_the_same_budget(done)
+    status_and_report(done)
+    if kind == "heads":
+        nothing_is_trained_twice(done)
+    else:
+        the_test_set_is_touched_once(done)
+    if kind == "factors":
+        the_number_of_workers_changes_no_figure(done, tmp_path / "alone")
 
 
-def test_every_trial_is_over_and_has_what_the_report_reads(done: Done):
+def every_trial_is_over_and_has_what_the_report_reads(done: Done) -> None:
     trials = done.trials
     assert [one["number"] for one in trials] == list(range(1, KINDS[done.kind] + 1))
     for one in done.finished:
@@ -52,7 +62,7 @@ def test_every_trial_is_over_and_has_what_the_report_reads(done: Done):
     assert len({one["data"] for one in trials}) == len({one["tokenizers"] for one in trials}) == 1
 
 
-def test_every_training_is_an_ordinary_run_without_its_checkpoints(done: Done):
+def every_training_is_an_ordinary_run_without_its_checkpoints(done: Done) -> None:
     runs = [one for one in done.finished if not one["variant"].startswith("without head")]
     for one in runs:
         folder = done.folder / "trials" / f"{one['number']:04}"
@@ -61,7 +71,7 @@ def test_every_training_is_an_ordinary_run_without_its_checkpoints(done: Done):
     assert known.code == 0, known.err
 
 
-def test_every_trial_has_the_same_budget(done: Done):
+def every_trial_has_the_same_budget(done: Done) -> None:
     fresh = [one for one in done.finished if one["copy_of"] is None and not one["variant"].startswith("without head")]
     if done.kind == "search":
         assert {one["updates"] for one in fresh} == {8}
@@ -73,11 +83,8 @@ def test_every_trial_has_the_same_budget(done: Done):
     assert all(one["seconds"] == one["flops"] == 0 for one in done.trials if one["copy_of"] is not None)
 
 
-def test_the_test_set_is_touched_once(done: Done):
+def the_test_set_is_touched_once(done: Done) -> None:
     scored = sorted(int(path.parent.name) for path in done.folder.glob("trials/*/test.json"))
-    if done.kind == "heads":
-        assert not scored and not (done.folder / "test.json").exists()
-        return
     touched = json.loads((done.folder / "test.json").read_text())
     assert touched["trials"] == scored and len(scored) == TESTED[done.kind] and touched["ended"] >= touched["started"]
     for number in scored:
@@ -91,15 +98,14 @@ def test_the_test_set_is_touched_once(done: Done):
     assert tree(done.folder) == before
 
 
-def test_nothing_is_trained_twice(done: Done):
-    if done.kind != "heads":
-        return
+def nothing_is_trained_twice(done: Done) -> None:
+    assert not list(done.folder.glob("**/test.json"))
     before = {name: content for name, content in tree(done.folder).items() if name.startswith("trials/")}
     assert openwork("experiment", "resume", done.folder).code == 0
     assert {name: content for name, content in tree(done.folder).items() if name.startswith("trials/")} == before
 
 
-def test_status_and_report(done: Done):
+def status_and_report(done: Done) -> None:
     status = openwork("experiment", "status", done.folder)
     assert status.lines[0].startswith(f"{KINDS[done.kind]} of about {KINDS[done.kind]} trials are over")
     state = json.loads(openwork("experiment", "status", done.folder, "--json").out)
@@ -109,14 +115,12 @@ def test_status_and_report(done: Done):
     assert (done.folder / "report.html").is_file() and (done.folder / "report.md").is_file()
 
 
-def test_the_number_of_workers_changes_no_figure(tmp_path: Path, done: Done):
-    if done.kind != "factors":
-        return
-    alone = openwork("experiment", "run", SMOKE / "factors.toml", "--out", tmp_path / "alone", "--workers", "1")
-    assert alone.code == 0, alone.err
+def the_number_of_workers_changes_no_figure(done: Done, out: Path) -> None:
+    other = openwork("experiment", "run", SMOKE / "factors.toml", "--out", out, "--workers", "2")
+    assert other.code == 0, other.err
     figures = [
         {(one["variant"], str(one["settings"]), one["seed"]): one["validation"] for one in trials}
-        for trials in (done.trials, Done("factors", tmp_path / "alone").trials)
+        for trials in (done.trials, Done("factors", out).trials)
     ]
     assert figures[0] == figures[1]
 
