@@ -18,7 +18,6 @@ from journeys.command import told
         (["resume", "{}/trying", "--address", "auto"], "U107", "--address goes with --on ray"),
         (["power"], "U109", "measured or given"),
         (["power", "--seeds", "1", "--experiment", "{}/trying"], "U109", "measured or given"),
-        (["power", "--seeds", "-1"], "U110", "standard deviations"),
         (["status", "{}"], "C137", "there is no experiment"),
         (["report", "{}"], "C137", "there is no experiment"),
         (["power", "--experiment", "{}"], "C137", "there is no experiment"),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from openwork.experiments.folder import ExperimentFolder
     from openwork.experiments.status import ExperimentState
 
+LARGEST = 100.0  # standard deviation, in points of a score
 REFRESH = 2.0  # seconds between two states of the live table
 MOST_ROWS = 20  # trials in the live table
 
@@ -40,7 +41,9 @@ class WorkerOptions:
     ] = None
     on: Annotated[Literal["ray"] | None, Option(help="Workers of Ray do it (extra scale).")] = None
     address: Annotated[str | None, Option(help="HOST:PORT of a cluster of Ray, or auto; else Ray runs here.")] = None
-    worker: Annotated[int | None, Option(hidden=True, help="Process that has started this one to do trials.")] = None
+    worker: Annotated[
+        int | None, Option(min=1, max=2**31 - 1, hidden=True, help="Process that has started this one to do trials.")
+    ] = None
 
     def check(self) -> None:
         """UsageError for an address without Ray."""
@@ -133,11 +136,16 @@ def power(
     ] = None,
     *,
     experiment: Annotated[Path | None, Option(help="Take the deviations that this experiment measured.")] = None,
-    seeds: Annotated[float | None, Option(help="Standard deviation of a method's score between seeds.")] = None,
-    sentences: Annotated[
-        float | None, Option(help="Standard deviation of a sentence's difference between methods.")
+    seeds: Annotated[
+        float | None, Option(min=0, max=LARGEST, help="Standard deviation of a method's score between seeds.")
     ] = None,
-    both: Annotated[float, Option(help="Standard deviation of a sentence's score between seeds.")] = 0.0,
+    sentences: Annotated[
+        float | None,
+        Option(min=0, max=LARGEST, help="Standard deviation of a sentence's difference between methods."),
+    ] = None,
+    both: Annotated[
+        float, Option(min=0, max=LARGEST, help="Standard deviation of a sentence's score between seeds.")
+    ] = 0.0,
 ) -> None:
     """Calculate how many seeds and sentences a difference needs.
 
