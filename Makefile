@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check parity distributed fuzz mutants faults soak bench docs errors messages file-list lint clean
+.PHONY: help setup demo test check parity distributed experiments-smoke fuzz mutants faults soak bench docs errors messages file-list lint clean
 
 PYTHON3 ?= python3
 VENV := .venv
@@ -45,7 +45,7 @@ OR_SHOW := || { tail -n 25 $(LOG); echo "error: the installation failed; the who
 
 help: ## this list
 	@echo 'make TARGET [ARGS="..."] [PYTHON=python3.13, or that of an environment of your own]'
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
 
 setup: $(DEV) ## create .venv with everything that developing needs
 
@@ -70,6 +70,13 @@ parity: $(PARITY) ## our parts, and models read and written, against torch, tran
 distributed: $(DEV) ## trainings on 1, 2 and 4 processes: equal, killed twenty times, continued on other numbers; Ray
 	@OPENWORK_KILLS=20 $(PYTEST) -q -n 2 --durations=10 tests/distributed tests/machine tests/inference/bulk $(ARGS)
 
+experiments-smoke: $(DEV) ## a tiny experiment of each kind, with two seeds, from its file to its report: under 2 minutes
+	@folder="$$(mktemp -d)"; trap 'rm -rf "$$folder"' EXIT; set -e; \
+	for kind in search factors protocol heads; do \
+		OMP_NUM_THREADS=1 $(PYTHON) -m openwork experiment run recipes/experiments/smoke/$$kind.toml --out "$$folder/$$kind"; \
+		$(PYTHON) -m openwork experiment report "$$folder/$$kind"; \
+	done
+
 fuzz: $(DEV) ## readers against files that are nearly right: 50,000 for each; ARGS="--help" tells more
 	@cd tests && PYTHONPATH=. $(abspath $(PYTHON)) -m fuzz $(ARGS)
 
@@ -77,7 +84,7 @@ mutants: $(MUTANTS) ## 220 small changes of the code, and how many of them the t
 	@cd tests && PYTHONPATH=.:../benchmarks $(abspath $(PYTHON)) -m mutants $(ARGS)
 
 faults: $(DEV) ## every fault of docs/reliability.md, made on purpose: kills, full disks, damage
-	@OPENWORK_FAULTS=long $(PYTEST) -q tests/faults $(ARGS)
+	@OPENWORK_FAULTS=long $(PYTEST) -q tests/faults tests/experiments/test_kills.py $(ARGS)
 
 soak: $(DEV) ## an hour of training and an hour of translating, and whether memory stays; ARGS="--minutes 3" is shorter
 	@PYTHONPATH=benchmarks $(PYTHON) -m soak $(ARGS)

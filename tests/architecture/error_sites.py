@@ -37,7 +37,8 @@ Called = dict[str, list[tuple[ast.Call, ast.FunctionDef | None]]]
 
 # Where the sentence of an error that has been made already is passed on.
 PASSED_ON = {"base/files.py": "error.what", "base/explain.py": "f'{_place(key, origins)}{named}{message}'",
-    "runs/file/resolve.py": "f'{where}: {error.what}'"}  # fmt: skip
+    "runs/file/resolve.py": "f'{where}: {error.what}'",
+    "experiments/experiment.py": "f'{place}: {error.what}'"}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("interop",),
     ("checks", "cost", "evaluation"),
     ("runs",),
-    ("demo", "migration", "study"),
+    ("demo", "experiments", "migration", "study"),
     ("cli",),
     ("api",),
 )
@@ -53,7 +53,8 @@ TORCH_FREE_MODULES = (
     "bundles.folder",
     "cost.cost",
     "evaluation.saved",
-    "evaluation.saved",
+    "experiments.file",
+    "experiments.status",
     "inference.filters.tokenize",
     "migration.report",
     "runs.file.keys",

@@ -36,6 +36,11 @@ WORK: dict[str, str] = {
     "export": "{}/bundle --to ct2 --out {}/ct2",
     "info": "{}/bundle",
     "verify": "{}/bundle",
+    "experiment run": "{}/experiment.toml --out {}/experiment",
+    "experiment resume": "{}/none",
+    "experiment status": "{}/none",
+    "experiment report": "{}/none",
+    "experiment power": "--seeds 0.4 --sentences 12",
     "coach": "{}/none.toml",  # it trains for a minute
     "tokenize": "--bundle {}/bundle --show-work",
     "explain": "a --bundle {}/bundle",
@@ -54,6 +59,19 @@ WORK: dict[str, str] = {
     "data stats": "{}/run.toml",
     "data check": "--source {}/a.en --target {}/a.de",
 }
+
+EXPERIMENT = """
+[experiment]
+kind = "factors"
+base = "run.toml"
+metric = "loss"
+
+[budget]
+updates = 2
+
+[factors]
+"model.dropout" = [0.1]
+"""
 
 
 def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[str]:
@@ -80,6 +98,7 @@ def prepare(folder: Path, bundle: Bundle) -> Path:
     for name in ("a.en", "a.de"):
         (folder / name).write_text("a b c\nd e\nf é 中\n", encoding="utf-8")
     (folder / "run.toml").write_text(TINY, encoding="utf-8")
+    (folder / "experiment.toml").write_text(EXPERIMENT, encoding="utf-8")
     (folder / "train.sh").write_text("onmt_train -data x -rnn_size 64 -encoder_type transformer\n", encoding="utf-8")
     return folder
 

@@ -29,7 +29,7 @@ READ = {
     "bundle", "bundle_by_name", "named", "source", "target", "valid_source", "valid_target", "reference", "file",
     "train_source", "train_reference", "train_file", "text", "run_file", "from_bundle", "folder", "paths",
     "source_tokenizer", "target_tokenizer", "tokenizer", "shortlist", "terms", "first", "second", "against",
-    "examples", "settings",
+    "examples", "settings", "experiment",
 }  # fmt: skip
 TEXTS = ("home/s.en", "home/s.de")
 BUNDLE = ("--bundle", "home/bundle")
@@ -45,6 +45,7 @@ OUTPUTS: dict[tuple[str, str], Arguments] = {
         *("--by", "lead"),
     ),
     ("train", "out"): ("home/run.toml",),
+    ("experiment run", "out"): ("home/trials.toml",),
     ("demo", "out"): (),
     ("data prepare", "out"): ("copy",),
     ("shortlist", "out"): (*BUNDLE, "--source", TEXTS[0], "--target", TEXTS[1]),
@@ -54,6 +55,19 @@ OUTPUTS: dict[tuple[str, str], Arguments] = {
     ("study", "html"): ("score-scale",),
 }
 FILES = {output for output in OUTPUTS if output[1] == "html" or output[0] in ("shortlist", "config from")}
+EXPERIMENT = """
+[experiment]
+kind = "factors"
+base = "run.toml"
+metric = "loss"
+seeds = [1]
+
+[budget]
+updates = 4
+
+[[variants]]
+name = "alone"
+"""
 each_output = pytest.mark.parametrize("output", OUTPUTS, ids=" ".join)
 
 
@@ -100,6 +114,7 @@ def home(tiny_bundle: Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     (home / "shards").mkdir()
     (home / "shards" / "a.txt").write_text("a b c\nd e\n")
     (home / "run.toml").write_text(TINY)
+    (home / "trials.toml").write_text(EXPERIMENT)
     (home / "train.sh").write_text("fairseq-train data --arch transformer --lr 0.1 --max-tokens 100\n")
     monkeypatch.chdir(tmp_path)
     return home

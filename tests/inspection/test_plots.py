@@ -112,3 +112,21 @@ def test_thinning_keeps_ends_and_extremes():
     assert thinned([(0.0, 0.0), *column]) == [(0.0, 0.0), (5.0, 3.0), (5.0, 9.0), (5.0, 1.0), (5.0, 5.0)]
     few = [(float(x), float(x % 3)) for x in range(50)]
     assert thinned(few) == few
+
+
+def test_a_band_lies_around_its_curve():
+    """From the lower edge to the right, back along the upper one; the axis holds both."""
+    points, band = [(0, 1.0), (10, 2.0)], [(0, 0.0, 2.0), (10, 1.0, 4.0)]
+    group = curve(read(Chart("t", "x", "y", (Series("a", points, band),))), "a")
+    (area,) = [path for path in group.iter(f"{SVG}path") if path.get("data-part") == "band"]
+    numbers = [float(item) for item in re.findall(r"-?[\d.]+", area.get("d", ""))]
+    corners = list(zip(numbers[::2], numbers[1::2], strict=True))
+    quarter = (LOWER_EDGE - UPPER_EDGE) / 4
+    expected = [(LEFT_EDGE, LOWER_EDGE), (RIGHT_EDGE, LOWER_EDGE - quarter)]
+    expected += [(RIGHT_EDGE, UPPER_EDGE), (LEFT_EDGE, LOWER_EDGE - 2 * quarter)]
+    assert corners == [pytest.approx(point, abs=0.01) for point in expected]
+
+
+def test_a_curve_without_a_band_has_none():
+    group = curve(read(Chart("t", "x", "y", (Series("a", [(0, 1.0)], [(0, math.nan, 1.0)]),))), "a")
+    assert [path for path in group.iter() if path.get("data-part") == "band"] == []

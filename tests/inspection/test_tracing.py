@@ -31,6 +31,8 @@ VARIANTS = {
     "distances lower scores, narrow embeddings": PAPER
     | {"positions": "alibi", "embedding_width": 6, "feedforward": "glu", "tying": "target"},
     "bucketed": PAPER | {"positions": "bucketed"},
+    "without norms": PAPER | {"norm": "none"},
+    "without residuals": PAPER | {"norm": "no-residual"},
     "norms over batches": PAPER | {"normalisation": "batch", "embedding_norm": True},
     "unscaled, normalised embeddings, output bias": PAPER
     | {"embedding_scale": False, "embedding_norm": True, "output_bias": True, "feedforward": "swish"},

@@ -282,6 +282,7 @@ def test_the_tokenizer_lies_beside_it(tmp_path: Path):
         (TransformerSettings(value_width=32), "value_width"),
         (TransformerSettings(attention="unscaled"), "attention"),
         (TransformerSettings(norm="branch"), "norm"),
+        (TransformerSettings(norm="no-residual"), "norm"),
         (TransformerSettings(feedforward="convolution"), "feedforward"),
         (RecurrentSettings(), "encoder and decoder alone"),
         (TransformerSettings(), ""),

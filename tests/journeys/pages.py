@@ -14,6 +14,7 @@ HOW_TO = (
     "docs/recipes.md",
     "docs/clusters.md",
     "docs/bulk.md",
+    "docs/experiments.md",
     "docs/look-inside.md",
     "docs/family.md",
 )

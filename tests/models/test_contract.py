@@ -171,6 +171,27 @@ class TestBranchNormAsConvolutions(EncoderDecoderContract):
 
 
 @pytest.mark.slow
+class TestWithoutNorms(EncoderDecoderContract):
+    settings = TRANSFORMER.model_copy(update={"norm": "none"})
+    narrow = 0.1  # its numbers are larger
+
+
+@pytest.mark.slow
+class TestWithoutResiduals(EncoderDecoderContract):
+    """A token reaches the output only by what it asks of the memory: in an untrained model that is next to nothing."""
+
+    settings = TRANSFORMER.model_copy(update={"norm": "no-residual", "embedding_width": 7})
+    narrow = 0.1
+
+    @pytest.mark.parametrize("place", [1, 3])
+    def test_no_position_sees_a_later_token(self, model: SequenceModel[Any], place: int) -> None:
+        changed = TARGET.clone()
+        changed[:, place] = torch.tensor([9, 5, 4])
+        before, after = (model.step(tokens, model.start(SOURCE, LENGTHS))[0] for tokens in (TARGET, changed))
+        assert torch.equal(before[:, :place], after[:, :place])
+
+
+@pytest.mark.slow
 class TestUnscaledAttention(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"attention": "unscaled", "norm": "pre"})
 

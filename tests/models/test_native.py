@@ -183,6 +183,8 @@ def test_a_source_of_nothing_is_no_trouble() -> None:
         {"normalisation": "rms"},
         {"normalisation": "batch"},
         {"norm": "branch"},
+        {"norm": "none"},
+        {"norm": "no-residual"},
         {"embedding_width": 32},
     ],
     ids=str,

@@ -37,6 +37,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "multi-query": {"key_value_heads": 1},
     "projected": {"embedding_width": 8},
     "branch": {"norm": "branch"},
+    "without norms": {"norm": "none"},
+    "without residuals": {"norm": "no-residual"},
     "unscaled products": {"attention": "unscaled"},
     "rectified": {"attention": "relu"},
     "additive": {"attention": "additive"},
@@ -85,7 +87,8 @@ def test_the_kernels_agree_on_every_option(name: str) -> None:
     torch.testing.assert_close(*found, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", OPTIONS)
+# Without residuals nearly all positions of an untrained model are one: roundings decide between equal hypotheses.
+@pytest.mark.parametrize("name", sorted(OPTIONS.keys() - {"without residuals"}))
 def test_searching_one_sentence_is_searching_it_in_company(name: str) -> None:
     model, settings = build(OPTIONS[name]), DecodingSettings(beam=3, best=2, extra_length=4)
     together = decode(model, SOURCE, LENGTHS, settings)

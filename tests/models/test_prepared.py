@@ -40,6 +40,8 @@ CHOICES: dict[str, dict[str, Any]] = {
     "target tying": {"tying": "target"},
     "unscaled": {"attention": "unscaled"},
     "norm on the branch": {"norm": "branch", "embedding_width": 8},
+    "without norms": {"norm": "none", "embedding_width": 8},
+    "without residuals": {"norm": "no-residual", "embedding_width": 8},
 }
 
 

@@ -21,7 +21,7 @@ from openwork.nn.kernels import fused, packed, reference
 from openwork.nn.masks import CAUSAL, EVERYTHING, Mask, Segments
 from openwork.nn.recording import recording
 from openwork.nn.recurrent_decoders import AdditiveAttention, RecurrentMemory
-from openwork.nn.residual import BranchNorm
+from openwork.nn.residual import BranchNorm, WithoutNorm, WithoutResidual
 
 
 def heads(*shape: int, seed: int = 0) -> Tensor:
@@ -123,6 +123,18 @@ def test_convolutions_of_one_position_are_the_feed_forward_network() -> None:
     for ours, theirs in zip(convolution.parameters(), linear.parameters(), strict=True):
         assert ours.grad is not None and theirs.grad is not None
         torch.testing.assert_close(ours.grad.reshape(theirs.shape), theirs.grad)
+
+
+def test_connections_without_a_norm_and_without_a_residual_by_hand() -> None:
+    x, made = torch.tensor([[[10.0, 20.0]]]), torch.tensor([[[5.0, 9.0]]])
+    bare = WithoutNorm(2, 0.0)
+    assert torch.equal(bare.before(x), x) and not list(bare.parameters())
+    assert torch.equal(bare.after(x, made), torch.tensor([[[15.0, 29.0]]]))
+    assert torch.equal(WithoutNorm.final_norm(2)(x), x)
+    alone = WithoutResidual(2, 0.0)
+    assert torch.equal(alone.before(x), x)
+    torch.testing.assert_close(alone.after(x, made), torch.tensor([[[-1.0, 1.0]]]))
+    assert torch.equal(alone.after(2 * x, made), alone.after(x, made))
 
 
 def test_a_norm_on_the_branch_by_hand() -> None:

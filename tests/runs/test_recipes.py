@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from journeys.command import Finished
+from journeys.command import Finished, told
 from openwork.base.config import read_run_file
 from openwork.base.errors import ConfigError
 from openwork.runs.file.recipes import find_run_file, recipe_lines, recipes, recipes_by_name
@@ -31,6 +31,12 @@ def test_a_name_stands_for_its_file():
     assert read_run_file(find_run_file(Path("paper-big-wmt14-en-fr"))).mapping["model"]["preset"]  # from its base
 
 
+@pytest.mark.parametrize("command", ["train --out x", "config check", "config show"])
+def test_an_experiment_is_no_run(call: Call, command: str):
+    refused = call(*command.split(), "experiments/heads")
+    told(refused, 3, "C143", "this is an experiment", "openwork experiment run experiments/heads")
+
+
 def test_a_path_that_exists_comes_first(tmp_path: Path):
     (tmp_path / "copy").write_text("")
     (tmp_path / "reverse").symlink_to("nowhere")
@@ -47,7 +53,7 @@ def test_an_unknown_name_is_told_the_nearest(name: str, near: str):
     assert caught.value.hint is not None and near in caught.value.hint
 
 
-@pytest.mark.parametrize("name", ["run.toml", "qqq", "a" * 5000, "a\0b"])
+@pytest.mark.parametrize("name", ["run.toml", "qqq", "a" * 5000, "q\0q"])
 def test_what_is_like_no_recipe_is_left_alone(name: str):
     assert find_run_file(Path(name)) == Path(name)
 

@@ -16,14 +16,13 @@ from openwork.training.observers.console import (
     LineObserver,
     LiveObserver,
     console_observer,
-    duration,
     printable,
     sparkline,
 )
 from openwork.training.observers.control import INTERRUPTED, InterruptionObserver, StoppingObserver, ValidationObserver
 from openwork.training.observers.records import RecordObserver
 from openwork.training.observers.saving import CheckpointObserver
-from openwork.training.progress import Progress, Validation
+from openwork.training.progress import Progress, Validation, duration
 from openwork.training.step import StepReport
 from training.tiny import SETTINGS, make_store, make_training, report, validation
 

@@ -14,7 +14,7 @@ from openwork import __version__
 from openwork.base.errors import UsageError
 from openwork.base.messages import find_language
 from openwork.base.printing import guard_streams
-from openwork.cli import config, data
+from openwork.cli import config, data, experiment
 from openwork.cli.checks import coach, doctor, verify
 from openwork.cli.complete import complete
 from openwork.cli.completion import completion, prepare_completion
@@ -86,6 +86,7 @@ GROUPS = (
     }),
     CommandGroup("Evaluate", {
         "evaluate": evaluate, "compare": compare, "baseline": baseline, "bits": bits, "verify": verify,
+        "experiment": experiment.app,
     }),
     CommandGroup("Look inside", {
         "explain": explain, "info": info, "tokenize": tokenize, "paper": paper, "study": study,

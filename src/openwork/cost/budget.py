@@ -99,7 +99,14 @@ def compare_sizes(names: Sequence[str], budget: Budget, vocabulary: int = VOCABU
 
 def size(name: str, price: Price, most: float, *, stretch: bool = True) -> ModelSettings:
     """The widest model of that name whose price is at most `most`; `stretch`: in fine steps."""
-    settings = starting_point(name)
+    return fitted(starting_point(name), price, most, name, stretch=stretch)
+
+
+def fitted(settings: ModelSettings, price: Price, most: float, name: str, *, stretch: bool = True) -> ModelSettings:
+    """The model in the greatest width whose price is at most `most`; UsageError, which names it, for none.
+
+    Its other widths stay in proportion; `stretch`: in fine steps.
+    """
     step = 2 * getattr(settings, "heads", 1)  # whole heads of an even width, which rotary positions need
     count = _most(lambda count: price(scaled(settings, step * count)) <= most, 1)
     if count == 0:

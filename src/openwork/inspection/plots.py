@@ -31,10 +31,14 @@ class Figures(NamedTuple):
 
 @dataclass(frozen=True)
 class Series:
-    """A named curve: (x, y) in the order of x. A point that is not finite leaves a gap."""
+    """A named curve: (x, y) in the order of x. A point that is not finite leaves a gap.
+
+    `band` is what lies around it, such as an interval of each point: (x, low, high) in the order of x.
+    """
 
     name: str
     points: Sequence[tuple[float, float]]
+    band: Sequence[tuple[float, float, float]] = ()
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,7 @@ class Chart(NamedTuple):
         series = [replace(one, name=translate(one.name)) for one in self.lines]
         title, x_label, y_label = map(translate, (self.title, self.x_label, self.y_label))
         points = [point for one in series for point in one.points if math.isfinite(sum(point))]
+        points += [(x, y) for one in series for x, *edges in one.band for y in edges if math.isfinite(x + y)]
         across = axis_for([x for x, _ in points], LEFT, WIDTH - RIGHT, logarithmic=self.log_x)
         upward = axis_for([y for _, y in points], HEIGHT - BOTTOM, TOP, logarithmic=self.log_y, rounded=True)
         parts = [
@@ -147,7 +152,17 @@ def _curve(series: Series, place: int, across: Axis, upward: Axis) -> Markup:
     path = element(
         "path", d=" ".join(lines), stroke_dasharray=dashes, stroke_linejoin="round", **stroke(role), stroke_width=2
     )
-    return element("g", element("title", series.name), path, *dots, data_series=series.name)
+    return element(
+        "g", element("title", series.name), *_band(series, role, across, upward), path, *dots, data_series=series.name
+    )
+
+
+def _band(series: Series, role: str, across: Axis, upward: Axis) -> list[Markup]:
+    """The area between the lower and the upper edge, so pale that several can lie over each other."""
+    shown = [(x, *edges) for x, *edges in series.band if across.shows(x) and all(map(upward.shows, edges))]
+    lower, upper = ([(across.pixel(point[0]), upward.pixel(point[side])) for point in shown] for side in (1, 2))
+    edge = " L".join(f"{number(x)} {number(y)}" for x, y in [*lower, *reversed(upper)])
+    return [element("path", d=f"M{edge} Z", fill_opacity=0.15, data_part="band", **paint(role))] if shown else []
 
 
 def thinned(pixels: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:

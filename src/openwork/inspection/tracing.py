@@ -22,7 +22,7 @@ from openwork.nn.feedforward import FeedForward, GatedFeedForward
 from openwork.nn.kernels import WeightFunction, reference
 from openwork.nn.masks import Mask
 from openwork.nn.positions import LearnedPositions, NormalisedPositions, SinusoidalPositions
-from openwork.nn.residual import BranchNorm, PostNorm, PreNorm, ProjectedResidual
+from openwork.nn.residual import NormConnection, PostNorm, ProjectedResidual, WithoutNorm
 
 Model = TypeVar("Model", bound=SequenceModel)
 
@@ -70,9 +70,10 @@ def _watch(model: nn.Module, recorder: Recorder) -> None:
                 _watch_attention(name, module, recorder)
             case FeedForward() | GatedFeedForward():
                 _watch_network(name, module, recorder)
-            case PostNorm() | PreNorm() | BranchNorm():
-                after = isinstance(module, PostNorm)
-                _note_output(recorder, f"{name}.norm", module.norm, steps.norm(module.norm, inner=not after))
+            case NormConnection():
+                after = isinstance(module, PostNorm) and not isinstance(module, WithoutNorm)
+                if not isinstance(module, WithoutNorm):
+                    _note_output(recorder, f"{name}.norm", module.norm, steps.norm(module.norm, inner=not after))
                 _note_output(recorder, f"{name}.residual", module.residual, steps.residual(inner=after))
             case ProjectedResidual():
                 _note_output(recorder, f"{name}.projection", module.projection, steps.projection())

@@ -61,13 +61,15 @@ class LayerSettings(Settings):
             "convolution": "relu as two convolutions of one position, which is the same (Vaswani et al. 2017)",
         },
     )
-    norm: Literal["post", "pre", "branch"] = option(
+    norm: Literal["post", "pre", "branch", "none", "no-residual"] = option(
         "post",
-        "place of the layer norm: post is the paper's",
+        "place of the layer norm: post is the paper's; the last two are for ablations",
         values={
             "post": "after each sub-layer and its residual (Vaswani et al. 2017, section 3.1)",
             "pre": "before each sub-layer, and once after the stack (Xiong et al. 2020)",
             "branch": "after each sub-layer and before its residual, and once after the stack (Liu et al. 2022)",
+            "none": "nowhere: x + Sublayer(x)",
+            "no-residual": "after each sub-layer, which has no residual: LayerNorm(Sublayer(x))",
         },
     )
     normalisation: Literal["layer", "rms", "batch"] = option(

@@ -28,12 +28,23 @@ from openwork.nn.positions import (
     Positions,
     SinusoidalPositions,
 )
-from openwork.nn.residual import BranchNorm, PostNorm, PreNorm, ProjectedResidual, SublayerConnection
+from openwork.nn.residual import (
+    BranchNorm,
+    NormConnection,
+    PostNorm,
+    PreNorm,
+    ProjectedResidual,
+    SublayerConnection,
+    WithoutNorm,
+    WithoutResidual,
+)
 
-CONNECTIONS: dict[str, type[PostNorm] | type[PreNorm] | type[BranchNorm]] = {
+CONNECTIONS: dict[str, type[NormConnection]] = {
     "post": PostNorm,
     "pre": PreNorm,
     "branch": BranchNorm,
+    "none": WithoutNorm,
+    "no-residual": WithoutResidual,
 }
 SCORE_FUNCTIONS: dict[str, Callable[[LayerSettings], ScaledProducts]] = {
     "scaled": lambda _: ScaledProducts(),
@@ -104,13 +115,13 @@ class Parts:
         s = self.settings
         return FEEDFORWARDS[s.feedforward](s.width, s.feedforward_width, s.feedforward_dropout)
 
-    def connection(self) -> PostNorm | PreNorm | BranchNorm:
+    def connection(self) -> NormConnection:
         return self.connection_kind(self.settings.width, self.settings.dropout, self.norm)
 
     def self_attention_connection(self, layer: int) -> SublayerConnection:
         """The first one of a stack also projects the embeddings to the width, if theirs is another."""
         before, after = self.settings.stream_start, self.settings.width
-        if layer > 0 or before == after:
+        if layer > 0 or before == after or not self.connection_kind.adds_input:
             return self.connection()
         width = self.connection_kind.norm_width(before, after)
         return ProjectedResidual(self.connection_kind(width, self.settings.dropout, self.norm), before, after)

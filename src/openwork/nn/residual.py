@@ -1,4 +1,4 @@
-"""Residual connections around a sub-layer: the paper's post-norm, pre-norm, and a norm on the branch.
+"""Residual connections around a sub-layer: the paper's post-norm, pre-norm, a norm on the branch, and two ablations.
 
 Section 3.1 of the paper; Xiong et al. 2020; Liu et al. 2022. A connection has two halves, because a sub-layer may need
 its input more than once (for its cache):
@@ -40,7 +40,12 @@ class ResidualSum(nn.Module):
 
 
 class NormConnection(nn.Module, ABC):
-    """A residual connection with a norm; the subclasses say where the norm is."""
+    """A residual connection with a norm; the subclasses say where the norm is.
+
+    `adds_input`: whether the input of the sub-layer is added to its output.
+    """
+
+    adds_input = True
 
     def __init__(self, width: int, dropout: float, norm: Norm = layer_norm) -> None:
         super().__init__()
@@ -99,6 +104,22 @@ class BranchNorm(NormConnection):
 
     def after(self, x: Vectors, sublayer_output: Vectors) -> Vectors:
         return self.residual(x, self.norm(sublayer_output))
+
+
+class WithoutNorm(PostNorm):
+    """x + Dropout(Sublayer(x)): an ablation of the norm. `norm` is not used."""
+
+    def __init__(self, width: int, dropout: float, norm: Norm = layer_norm) -> None:
+        super().__init__(width, dropout, lambda _: nn.Identity())
+
+
+class WithoutResidual(PostNorm):
+    """LayerNorm(Dropout(Sublayer(x))): an ablation of the residual connection."""
+
+    adds_input = False
+
+    def after(self, x: Tensor, sublayer_output: Vectors) -> Vectors:
+        return self.norm(self.residual.dropout(sublayer_output))
 
 
 class ProjectedResidual(nn.Module):

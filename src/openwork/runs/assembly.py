@@ -16,7 +16,7 @@ from openwork.decoding.settings import DecodingSettings
 from openwork.inference.translator import BatchTranslator
 from openwork.machine.available import check_memory, free_memory
 from openwork.machine.device import choose_device, choose_products
-from openwork.machine.precision import choose_precision
+from openwork.machine.precision import PrecisionName, choose_precision
 from openwork.machine.processes import ALONE, Processes
 from openwork.machine.workers import choose_workers
 from openwork.models.build import build_model
@@ -128,13 +128,7 @@ def prepare_training(
     optimiser = make_optimiser(copy.stored, training, copy.moved())
     moving_average = MovingAverage(copy.stored, training.ema) if training.ema else None
     progress = _resume(folder, copy, optimiser, moving_average, training, report)
-    translator = BatchTranslator(model, corpus.tokenizers, DecodingSettings(beam=1), precision=precision)
-    same, language = validation_arrangement(training, model), languages_of(settings.data)[1]
-    scoring = scoring_of(task_of(settings.model), model, translator, corpus.valid, same, precision, language, processes)
-    validator = Validator(
-        model, translator, corpus.valid, corpus.valid_pairs, precision, scoring, same,
-        shown=corpus.examples, processes=processes,
-    )  # fmt: skip
+    validator = make_validator(settings, corpus, model, precision, processes)
     versions = settings.text.samplings if settings.text.sampling > 0 else 1
     plan = BatchPlan.of(corpus.train, settings.batches, training.seed, versions, corpus.mixture)
     _check_shares(plan, processes)
@@ -144,6 +138,23 @@ def prepare_training(
     return TrainingSetup(
         settings, folder, corpus, model, optimiser, moving_average, progress, validator, stream, updater, processes
     )
+
+
+def make_validator(
+    settings: RunSettings,
+    corpus: RunCorpus,
+    model: SequenceModel,
+    precision: PrecisionName,
+    processes: Processes = ALONE,
+) -> Validator:
+    """What scores the model on the validation pairs."""
+    translator = BatchTranslator(model, corpus.tokenizers, DecodingSettings(beam=1), precision=precision)
+    same, language = validation_arrangement(settings.training, model), languages_of(settings.data)[1]
+    scoring = scoring_of(task_of(settings.model), model, translator, corpus.valid, same, precision, language, processes)
+    return Validator(
+        model, translator, corpus.valid, corpus.valid_pairs, precision, scoring, same,
+        shown=corpus.examples, processes=processes,
+    )  # fmt: skip
 
 
 def _check_shares(plan: BatchPlan, processes: Processes) -> None:

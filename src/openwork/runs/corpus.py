@@ -57,11 +57,18 @@ class RunCorpus:
     mixture: CorpusMixture | None = None
 
 
-def prepare_corpus(settings: RunSettings, folder: RunFolder, report: Report) -> RunCorpus:
-    """Reads and filters the pairs, learns the vocabulary, tokenises; files in the folder are used again."""
+def prepare_corpus(
+    settings: RunSettings, folder: RunFolder, report: Report, *, started: bool | None = None
+) -> RunCorpus:
+    """Reads and filters the pairs, learns the vocabulary, tokenises; files in the folder are used again.
+
+    `started`: whether a training depends on what is in the folder, so that other pairs are refused; by itself, whether
+    there is a checkpoint.
+    """
     splits = training_splits(settings)
     splits.report_to(report)
-    started = bool(checkpoints(folder.checkpoints))
+    if started is None:
+        started = bool(checkpoints(folder.checkpoints))
     now = origins_of(splits.parts, splits.valid if settings.data.validation is not None else None)
     before = read_origins(folder.stores) if started else None
     if before is not None:

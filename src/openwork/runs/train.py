@@ -16,7 +16,7 @@ from openwork.data.sources import languages_of
 from openwork.machine.processes import ALONE, Processes
 from openwork.runs.agreement import check_alike
 from openwork.runs.assembly import TrainingSetup, prepare_training, settle_computing
-from openwork.runs.corpus import Report
+from openwork.runs.corpus import Report, RunCorpus
 from openwork.runs.file.settings import RunSettings
 from openwork.runs.finish import TrainingResult, choose_weights, write_chosen
 from openwork.runs.folder import NewLength, RunFolder, RunLock
@@ -52,11 +52,12 @@ def train_bundle(
     length: NewLength | None = None,
     budget: MinutesBudget | None = None,
     processes: Processes = ALONE,
+    corpus: RunCorpus | None = None,
 ) -> TrainingResult:
     """Trains, or continues the training in `out`, and writes `out/bundle`.
 
     `length`: a new length for the run in `out`. `budget`: how many minutes a new run may take. Of several `processes`
-    each calls this with the same arguments, and the first one writes.
+    each calls this with the same arguments, and the first one writes. `corpus`: the data, prepared elsewhere.
     """
     folder = RunFolder(out)
     with ending_like_ctrl_c(), processes.together():
@@ -64,7 +65,7 @@ def train_bundle(
         check_alike(settings, processes)
         settings, device = settle_computing(settings, folder, processes)
         with folder.locked(settings, length) if processes.is_first else nullcontext() as lock:
-            setup = prepare_training(settings, folder, device, report, processes=processes)
+            setup = prepare_training(settings, folder, device, report, corpus, processes)
             if budget is not None and setup.progress.step == 0:
                 settings = within(budget, setup, report)
                 setup = prepare_training(settings, folder, device, lambda line: None, setup.corpus, processes)

@@ -70,3 +70,13 @@ class Progress:
     def from_json(cls, values: dict[str, Any]) -> "Progress":
         found = [{**item, "sample": item["sample"] and tuple(item["sample"])} for item in values["validations"]]
         return cls(**{**values, "validations": [Validation(**item) for item in found]})
+
+
+def duration(seconds: float) -> str:
+    """41s, 3m05s, 1h02m."""
+    whole = max(0, round(seconds))
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m{whole % 60:02d}s"
+    return f"{whole // 3600}h{whole % 3600 // 60:02d}m"

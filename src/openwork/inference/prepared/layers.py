@@ -27,7 +27,7 @@ from openwork.nn.kernels import fused
 from openwork.nn.layers import DecoderLayer, EncoderLayer
 from openwork.nn.masks import Mask
 from openwork.nn.normalisation import BatchNorm
-from openwork.nn.residual import BranchNorm, PostNorm, PreNorm, ProjectedResidual, SublayerConnection
+from openwork.nn.residual import BranchNorm, NormConnection, PostNorm, PreNorm, ProjectedResidual, SublayerConnection
 
 Make = Callable[..., Product]
 """Makes a product of weight, bias and whether it is rectified."""
@@ -57,8 +57,8 @@ class PreparedConnection:
         if isinstance(wiring, ProjectedResidual):
             self.project = linear(wiring.projection, make)
             wiring = wiring.wiring
-        assert isinstance(wiring, PreNorm | PostNorm | BranchNorm)
-        norm = prepared_norm(wiring.norm)
+        assert isinstance(wiring, NormConnection)
+        self.adds_input, norm = wiring.adds_input, prepared_norm(wiring.norm)
         self.norm_before: Function | None = norm if isinstance(wiring, PreNorm) else None
         self.norm_after: Function | None = norm if isinstance(wiring, PostNorm) else None
         self.norm_made: Function | None = norm if isinstance(wiring, BranchNorm) else None
@@ -69,7 +69,8 @@ class PreparedConnection:
     def after(self, x: Tensor, made: Tensor) -> Tensor:
         """Overwrites `made`, the output of the sub-layer."""
         made = made if self.norm_made is None else self.norm_made(made)
-        made += x if self.project is None else self.project(x)
+        if self.adds_input:
+            made += x if self.project is None else self.project(x)
         return made if self.norm_after is None else self.norm_after(made)
 
 

@@ -16,7 +16,6 @@ from openwork.base.config import (
     build,
     find_mistakes,
     lay_over,
-    read_run,
     read_run_file,
     to_toml,
 )
@@ -94,7 +93,7 @@ def resolve(
     rehearsal, which is short on purpose.
     """
     path = None if run_file is None else run_file_of(run_file)
-    file = layer = read_run(path, [], {})
+    file = layer = Layer() if run_file is None else _read(run_file)
     if rehearse is not None:
         layer = rehearsal(layer, rehearse)
     layer = lay_over(layer, assignments, given)
@@ -105,6 +104,18 @@ def resolve(
     for conflict in find_conflicts(resolved.settings, resolved.layer) if rehearse is None else ():
         report(Joined("warning: ", conflict))
     return resolved
+
+
+def _read(named: Path) -> Layer:
+    """What a run file, a run's folder or a recipe says. ConfigError for an experiment, which is no run."""
+    layer = read_run_file(run_file_of(named))
+    if "experiment" in layer.mapping and "data" not in layer.mapping:
+        raise ConfigError(
+            f"{named}: this is an experiment, which trains many runs",
+            hint=f"openwork experiment run {named}; to train one of them name its base",
+            code="C143",
+        )
+    return layer
 
 
 def resolve_layer(layer: Layer, report: Callable[[str], None], *, choose_rest: bool) -> Resolved:
@@ -189,7 +200,7 @@ class Checked:
 def check_run_file(path: Path, assignments: list[str]) -> Checked:
     """Every mistake of a file; if it is not TOML, that one alone. UsageError for an assignment that is none."""
     try:
-        layer = read_run_file(run_file_of(path))
+        layer = _read(path)
     except OpenworkError as error:
         return Checked((error,))
     layer = apply_assignments(layer, assignments)

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from openwork.training.loop import LoopState, Observer
-from openwork.training.progress import Validation
+from openwork.training.progress import Validation, duration
 from openwork.training.step import StepReport
 
 SPARKS = "▁▂▃▄▅▆▇█"
@@ -30,16 +30,6 @@ def sparkline(values: list[float], width: int = 40) -> str:
 def printable(text: str) -> str:
     """The text with a space for each character that would move the cursor or command the terminal."""
     return "".join(character if character.isprintable() else " " for character in text)
-
-
-def duration(seconds: float) -> str:
-    """41s, 3m05s, 1h02m."""
-    whole = max(0, round(seconds))
-    if whole < 60:
-        return f"{whole}s"
-    if whole < 3600:
-        return f"{whole // 60}m{whole % 60:02d}s"
-    return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
 
 
 @dataclass(eq=False)

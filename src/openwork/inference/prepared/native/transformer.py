@@ -82,11 +82,20 @@ def _is_supported(layer: nn.Module) -> bool:
     if not isinstance(layer, DecoderLayer) or not isinstance(layer.feedforward, FeedForward):
         return False
     wirings = [layer.self_wiring, layer.cross_wiring, layer.feedforward_wiring]
-    if not all(isinstance(one, PreNorm | PostNorm) and type(one.norm) is nn.LayerNorm for one in wirings):
+    if not all(_has_layer_norm(one) for one in wirings):
         return False
     widths = [*_head_widths(layer.self_attention), *_head_widths(layer.cross_attention)]
     widths += [layer.feedforward.expand.in_features, layer.feedforward.expand.out_features]
     return isinstance(layer.feedforward.activation, nn.ReLU) and all(width % LANES == 0 for width in widths)
+
+
+def _has_layer_norm(connection: object) -> bool:
+    """Whether it is the paper's connection or pre-norm itself, with a layer norm."""
+    return (
+        isinstance(connection, PreNorm | PostNorm)
+        and type(connection) in (PreNorm, PostNorm)
+        and type(connection.norm) is nn.LayerNorm
+    )
 
 
 def _head_widths(attention: MultiHeadAttention) -> list[int]:

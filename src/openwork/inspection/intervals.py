@@ -1,0 +1,79 @@
+"""Means with intervals as SVG: a row for each of several things, a dot for each observation of it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from openwork.base.pages import paint, stroke
+from openwork.inspection.plots import Axis, axis_for, tick_text
+from openwork.inspection.svg import Markup, element, figure, shortened, text_width
+
+PLOT, ROW, TOP, BOTTOM = 480.0, 30.0, 48.0, 52.0
+EDGE = 18.0
+SMALL, NORMAL = 12.0, 14.0
+LONGEST_NAME = 48
+
+
+@dataclass(frozen=True)
+class IntervalRow:
+    """A named row: single observations, their mean, and the interval of the mean where there is one."""
+
+    name: str
+    values: Sequence[float]
+    mean: float
+    interval: tuple[float, float] | None = None
+
+
+class IntervalChart(NamedTuple):
+    """The rows from top to bottom over one axis. Observations are pale dots, a mean is a bar across."""
+
+    title: str
+    x_label: str
+    rows: tuple[IntervalRow, ...]
+
+    def drawn(self, translate: Callable[[str], str]) -> Markup:
+        """The picture as SVG, with its words in the reader's language."""
+        title, x_label = map(translate, (self.title, self.x_label))
+        names = [shortened(translate(row.name), LONGEST_NAME) for row in self.rows]
+        left = EDGE + 12 + max((text_width(name, SMALL) for name in names), default=0.0)
+        height = TOP + ROW * max(len(self.rows), 1) + BOTTOM
+        shown = [value for row in self.rows for value in (*row.values, row.mean, *(row.interval or ()))]
+        across = axis_for(shown, left, left + PLOT, rounded=True)
+        parts = [
+            element("text", title, x=EDGE, y=24, font_size=16, font_weight=600, **paint("ink")),
+            *_frame(across, height - BOTTOM, x_label),
+            *(_row(row, names[place], TOP + ROW * (place + 0.5), across) for place, row in enumerate(self.rows)),
+        ]
+        return figure(across.end + EDGE, height, title, *parts)
+
+
+def _frame(across: Axis, bottom: float, x_label: str) -> list[Markup]:
+    """The grid and the ticks, and the title of the axis."""
+    parts = []
+    for value in across.ticks():
+        x = across.pixel(value)
+        parts.append(element("line", x1=x, x2=x, y1=TOP - 6, y2=bottom, **stroke("rule")))
+        place = {"x": x, "y": bottom + 19, "text_anchor": "middle", "font_size": SMALL}
+        parts.append(element("text", tick_text(value), data_part="x-tick", **place, **paint("muted")))
+    middle = {"x": (across.start + across.end) / 2, "y": bottom + 40, "text_anchor": "middle", "font_size": NORMAL}
+    return [*parts, element("text", x_label, data_part="x-label", **middle, **paint("ink"))]
+
+
+def _row(row: IntervalRow, name: str, y: float, across: Axis) -> Markup:
+    parts = [element("title", row.name)]
+    place = {"x": across.start - 10, "y": y + 4, "text_anchor": "end", "font_size": SMALL}
+    parts.append(element("text", name, data_part="name", **place, **paint("ink")))
+    if row.interval and all(map(across.shows, row.interval)):
+        low, high = map(across.pixel, row.interval)
+        line = {**stroke("blue"), "stroke-width": "2"}
+        parts.append(element("line", x1=low, x2=high, y1=y, y2=y, data_part="interval", **line))
+        parts += [element("line", x1=x, x2=x, y1=y - 4, y2=y + 4, **line) for x in (low, high)]
+    parts += [
+        element("circle", cx=across.pixel(value), cy=y, r=3, fill_opacity=0.55, data_part="value", **paint("orange"))
+        for value in row.values if across.shows(value)
+    ]  # fmt: skip
+    if across.shows(row.mean):
+        x = across.pixel(row.mean)
+        label = element("title", f"{row.name}: {row.mean:.6g}")
+        parts.append(element("rect", label, x=x - 2, y=y - 8, width=4, height=16, data_part="mean", **paint("blue")))
+    return element("g", *parts, data_row=row.name)
