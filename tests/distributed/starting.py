@@ -3,6 +3,7 @@
 Each is forked from a process that has imported what they need: torch takes seconds to load.
 """
 
+import faulthandler
 import json
 import multiprocessing
 import os
@@ -57,6 +58,7 @@ def _work(command: Sequence[str], variables: dict[str, str], files: Sequence[str
     """What a forked process does: `python -m COMMAND`, in this environment, with its output in two files."""
     for stream, file in zip((1, 2), files, strict=True):
         os.dup2(os.open(file, os.O_WRONLY), stream)
+    faulthandler.enable()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job of a shell ignores it, and its children
     os.environ.clear()
     os.environ.update(variables)
