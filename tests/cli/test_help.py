@@ -107,3 +107,10 @@ def test_console_script_is_the_same_program():
     """`python -m openwork` calls itself openwork, as the script does."""
     done = subprocess.run([sys.executable, "-m", "openwork", "--help"], capture_output=True, check=True)
     assert "Usage: openwork [OPTIONS] COMMAND" in done.stdout.decode()
+
+
+def test_the_table_of_commands_has_the_first_sentence_of_each_ones_help():
+    group = typer.main.get_command(app)
+    context = typer.Context(group)
+    for name, command in group.commands.items():
+        assert group.get_command(context, name).help == command.help.split("\n\n")[0], name

@@ -65,7 +65,7 @@ def end(claims: Claims, work: Work, figure: float | None, state: State = "finish
     result = TrialResult(
         number=claim.number, variant=point.variant, group=point.group, settings=point.settings, seed=point.seed,
         state="failed" if problem else state, metric="bleu", problem=problem, validation={"bleu": figure},
-        copy_of=claim.copy_of,
+        copy_of=claim.copy_of, short=point.short,
     )  # fmt: skip
     write_written(claims.folder.trial(claim.number).result, result)
     claims.tell(claim, result)

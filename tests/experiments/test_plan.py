@@ -36,7 +36,45 @@ def test_the_best_of_a_search_is_trained_with_all_seeds(tmp_path: Path):
         ((1, 0.0), 1), ((1, 0.1), 1), ((2, 0.0), 1), ((2, 0.1), 1), ((1, 0.1), 2),
     ]  # fmt: skip
     assert [record.number for record in chosen(folder.board())] == [2, 5]
-    assert total(experiment) == len(trials)
+    assert sum(total(experiment)) == len(trials)
+
+
+SHORT = "updates = 4\nsearch = 0.5"
+
+
+def test_the_best_of_short_trials_trains_anew_with_all_seeds_and_alone_counts(tmp_path: Path):
+    experiment, folder = begun(tmp_path, GRID.replace("updates = 4", SHORT))
+    trials = carried_out(experiment, folder, lambda point: float(point.settings["model.dropout"]))
+    assert [(tuple(one.point.settings.values()), one.point.seed, one.point.short) for one in trials] == [
+        ((1, 0.0), 3, True), ((1, 0.1), 3, True), ((2, 0.0), 3, True), ((2, 0.1), 3, True),
+        ((1, 0.1), 1, False), ((1, 0.1), 2, False),
+    ]  # fmt: skip
+    assert [one.number for one in chosen(folder.board())] == [5, 6]
+    assert [one.number for one in folder.results() if one.score is not None] == [5, 6]
+    assert sum(total(experiment)) == len(trials)
+    assert (experiment.budget_of(trials[0].point).updates, experiment.budget_of(trials[4].point).updates) == (2, 4)
+
+
+def test_the_protocol_with_short_searches(tmp_path: Path):
+    """No trial of a search is one of those that are compared, and each structure's start is among its short ones."""
+    experiment, folder = begun(tmp_path, PROTOCOL.replace("updates = 4", SHORT))
+
+    def figure(point: Point) -> float:
+        return point.settings["training.learning_rate"] * 100 + point.settings.get("model.heads", 0)
+
+    trials = carried_out(experiment, folder, figure)
+    assert [(one.point.variant, one.point.group, tuple(one.point.settings.values()), one.point.seed, one.copy_of)
+            for one in trials] == [
+        ("LSTM", LSTM, (0.001,), 3, None), ("LSTM", LSTM, (0.01,), 3, None),
+        ("LSTM", LSTM, (0.01,), 1, None), ("Transformer", LSTM, (0.01,), 1, None),
+        ("LSTM", LSTM, (0.01,), 2, None), ("Transformer", LSTM, (0.01,), 2, None),
+        ("LSTM", OWN, (0.01,), 3, 2), ("Transformer", OWN, (0.01,), 3, None),
+        ("Transformer", OWN, (0.01, 1), 3, None), ("Transformer", OWN, (0.01, 2), 3, 8),
+        ("LSTM", OWN, (0.01,), 1, 3), ("LSTM", OWN, (0.01,), 2, 5),
+        ("Transformer", OWN, (0.01, 2), 1, 4), ("Transformer", OWN, (0.01, 2), 2, 6),
+    ]  # fmt: skip
+    assert all(one.point.short == (one.point.seed == 3) for one in trials)
+    assert sum(total(experiment)) == len(trials)
 
 
 def test_the_protocol(tmp_path: Path):
@@ -59,7 +97,7 @@ def test_the_protocol(tmp_path: Path):
         ("Transformer", OWN, (0.01, 1), 1, None), ("Transformer", OWN, (0.01, 2), 1, 3),
         ("LSTM", OWN, (0.01,), 2, 4), ("Transformer", OWN, (0.01, 2), 2, 5),
     ]  # fmt: skip
-    assert total(experiment) == len(trials)
+    assert sum(total(experiment)) == len(trials)
 
 
 def test_heads_are_removed_from_each_model_that_has_finished(tmp_path: Path):
@@ -71,7 +109,7 @@ def test_heads_are_removed_from_each_model_that_has_finished(tmp_path: Path):
             "encoder.layers.0.self_attention", "decoder.layers.0.self_attention", "decoder.layers.0.cross_attention",
         ) for head in (1, 2)
     ]  # fmt: skip
-    assert {one.point.seed for one in trials[2:]} == {1} and total(experiment) == 14
+    assert {one.point.seed for one in trials[2:]} == {1} and total(experiment) == (0, 14)
 
 
 def test_a_search_of_which_nothing_finishes_has_no_best(tmp_path: Path):

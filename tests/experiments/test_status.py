@@ -35,6 +35,16 @@ def test_what_is_left_is_shared_by_the_workers(tmp_path: Path):
     assert read_state(experiment, folder, workers=9).seconds_left == 30, "four trials keep four of nine busy"
 
 
+def test_short_trials_take_their_part_of_the_time_that_is_left(tmp_path: Path):
+    experiment, folder = begun(tmp_path, GRID.replace("updates = 4", "updates = 4\nsearch = 0.5"))
+    carried_out(experiment, folder, lambda point: 1.0, most=1)
+    result = folder.board().results[1]
+    write_written(folder.trial(1).result, result.model_copy(update={"seconds": 30.0}))
+    state = read_state(experiment, folder)
+    assert state.seconds_left == 3 * 30 + 2 * 60 and state.planned == 6
+    assert "seed 3, short" in state_lines(state)[1]
+
+
 def test_the_test_set_that_was_touched_is_mentioned(tmp_path: Path):
     experiment, folder = begun(tmp_path, GRID)
     touched = TouchedTestSet(test="test", sentences=2, rule="the best", metric="bleu", trials=(1,), started=0.0)
@@ -43,5 +53,5 @@ def test_the_test_set_that_was_touched_is_mentioned(tmp_path: Path):
 
 
 def test_a_trial_without_a_head_is_named_by_it():
-    name = trial_name("without head 2", "decoder.layers.0.self_attention", {"heads.without": "x.2"}, 1)
+    name = trial_name("without head 2", "decoder.layers.0.self_attention", {"heads.without": "x.2"}, 1, short=False)
     assert name == "without head 2, decoder.layers.0.self_attention, seed 1"

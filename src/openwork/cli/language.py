@@ -37,8 +37,15 @@ def take_language(arguments: Sequence[str]) -> list[str]:
     return rest
 
 
-def translate_help(command: Any, above: Any = None) -> None:
-    """Translates the help of a command, of its options and of its subcommands."""
+def translate_help(command: Any, above: Any) -> None:
+    """Translates the help of a command, of its options and of its subcommands; `above`: the context of its group."""
+    context = translate_part(command, above)
+    for below in getattr(command, "commands", {}).values():
+        translate_help(below, context)
+
+
+def translate_part(command: Any, above: Any = None) -> Any:
+    """Translates the help of a command and of its options, and returns its context."""
     context = typer.Context(command, parent=above, **command.context_settings)
     for part in (command, *command.get_params(context)):  # --help is made for a context, and then kept
         for name in ("help", "short_help"):
@@ -48,8 +55,7 @@ def translate_help(command: Any, above: Any = None) -> None:
                 )
     if panel := getattr(command, "rich_help_panel", None):
         command.rich_help_panel = translated(panel)
-    for below in getattr(command, "commands", {}).values():
-        translate_help(below, context)
+    return context
 
 
 def _in_own_language(paragraph: str) -> str:

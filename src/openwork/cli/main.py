@@ -1,10 +1,10 @@
-"""The command `openwork`: one module per command, whose imports are loaded only when it runs."""
+"""The command `openwork`. Its commands are in `commands.py`; each loads what it needs when it runs."""
 
 import difflib
 import os
 import re
 import sys
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated
 
 import typer
 from typer import Option
@@ -14,20 +14,9 @@ from openwork import __version__
 from openwork.base.errors import UsageError
 from openwork.base.messages import find_language
 from openwork.base.printing import guard_streams
-from openwork.cli import config, data, experiment
-from openwork.cli.checks import coach, doctor, verify
-from openwork.cli.complete import complete
-from openwork.cli.completion import completion, prepare_completion
-from openwork.cli.convert import export, import_model
-from openwork.cli.evaluate import baseline, compare, evaluate
-from openwork.cli.explain import explain
-from openwork.cli.finish import average, demo, finish
-from openwork.cli.info import info, tokenize
-from openwork.cli.labelling import answer, classify, fill, tag
-from openwork.cli.language import take_language, translate_help, translate_titles
-from openwork.cli.options import as_command
-from openwork.cli.score import bits, score
-from openwork.cli.study import paper, study
+from openwork.cli.commands import LazyGroup
+from openwork.cli.completion import prepare_completion
+from openwork.cli.language import take_language, translate_part, translate_titles
 from openwork.cli.terminal import (
     DEBUG,
     INTERRUPTED,
@@ -37,10 +26,9 @@ from openwork.cli.terminal import (
     print_text,
     show_error,
 )
-from openwork.cli.train import train
-from openwork.cli.translate import shortlist, translate
 
 app = typer.Typer(
+    cls=LazyGroup,
     help="Train and use sequence-to-sequence Transformers, with every part in view.",
     no_args_is_help=True,
     add_completion=False,
@@ -69,40 +57,6 @@ def options(
         os.environ[DEBUG] = "1"
 
 
-class CommandGroup(NamedTuple):
-    """Commands in one box of the help: by name, a function or a group of subcommands."""
-
-    title: str
-    commands: dict[str, Any]
-
-
-GROUPS = (
-    CommandGroup("Train", {
-        "demo": demo, "train": train, "finish": finish, "average": average, "coach": coach, "config": config.app,
-    }),
-    CommandGroup("Use a model", {
-        "translate": translate, "classify": classify, "tag": tag, "fill": fill, "answer": answer,
-        "complete": complete, "score": score, "shortlist": shortlist, "import": import_model, "export": export,
-    }),
-    CommandGroup("Evaluate", {
-        "evaluate": evaluate, "compare": compare, "baseline": baseline, "bits": bits, "verify": verify,
-        "experiment": experiment.app,
-    }),
-    CommandGroup("Look inside", {
-        "explain": explain, "info": info, "tokenize": tokenize, "paper": paper, "study": study,
-    }),
-    CommandGroup("Data", {"data": data.app}),
-    CommandGroup("This machine", {"doctor": doctor, "completion": completion}),
-)  # fmt: skip
-
-for _title, _commands in GROUPS:
-    for _name, _command_of in _commands.items():
-        if isinstance(_command_of, typer.Typer):
-            app.add_typer(_command_of, name=_name, rich_help_panel=_title)
-        else:
-            app.command(_name, rich_help_panel=_title)(as_command(_command_of))
-
-
 def main() -> None:
     """Runs the command line and ends the process."""
     open_missing_streams()
@@ -120,7 +74,7 @@ def _command_line() -> int:
     arguments = take_language(sys.argv[1:])
     command = typer.main.get_command(app)
     if find_language(os.environ) != "en":
-        translate_help(command)
+        translate_part(command)
         translate_titles()
     try:
         return command(arguments, prog_name="openwork", standalone_mode=False) or 0

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -99,13 +99,14 @@ class Claims:
 
     def search(self, variant: str, group: str | None, space: dict[str, Dimension], fixed: dict[str, Value]) -> Search:
         """A search with the sampler of the experiment."""
-        section = self.experiment.settings.experiment
-        seed, trials = section.seeds[0], section.trials
-        found = Search(variant, group, space, fixed, seed, trials or TRIALS)
-        if section.sampler == "grid":
-            return Search(variant, group, space, fixed, seed, trials or ALL, Grid(space))
-        if section.sampler == "guided":
-            return Search(variant, group, space, fixed, seed, trials or ALL, Guided(space, self._start(found)))
+        settings = self.experiment.settings
+        sampler, trials = settings.experiment.sampler, settings.experiment.trials
+        seed, short = settings.search_seed, settings.has_short_searches
+        found = Search(variant, group, space, fixed, seed, short, trials or TRIALS)
+        if sampler == "grid":
+            return replace(found, trials=trials or ALL, strategy=Grid(space))
+        if sampler == "guided":
+            return replace(found, trials=trials or ALL, strategy=Guided(space, self._start(found)))
         return found
 
     def _start(self, search: Search) -> dict[str, Value]:

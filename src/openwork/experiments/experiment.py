@@ -25,13 +25,15 @@ WIDTH_STEP = 2
 class Point:
     """What a trial trains: a variant, with these settings besides, and a seed.
 
-    `group` separates trials whose best are looked for apart; `settings` are in the order of the file.
+    `group` separates trials whose best are looked for apart; `settings` are in the order of the file; `short`: with
+    the budget of a search's trials.
     """
 
     variant: str
     group: str | None
     settings: Mapping[str, Value]
     seed: int
+    short: bool = False
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,10 @@ class Experiment:
         """What every trial may cost."""
         assert self.settings.budget is not None, "this experiment trains nothing"
         return self.settings.budget
+
+    def budget_of(self, point: Point) -> BudgetSection:
+        """What the trial may cost."""
+        return self.budget.of_search if point.short else self.budget
 
     @cached_property
     def variants(self) -> dict[str, VariantSection]:
@@ -83,7 +89,7 @@ class Experiment:
             run = fingerprint(self.run_settings(point))
         except OpenworkError:  # the trial will fail, and say why
             run = f"{point.variant} {sorted(point.settings.items())} {point.seed}"
-        return f"{run} {point.settings.get(HEAD, '')}".rstrip()
+        return f"{run} {'short' if point.short else ''}{point.settings.get(HEAD, '')}".rstrip()
 
     def check(self) -> None:
         """ConfigError for a variant that is no run, and for a key or value that a variant can never have."""

@@ -73,11 +73,12 @@ class Board:
         claim = self.same_training(identity)
         return claim is not None and claim.number not in self.results
 
-    def best(self, variant: str, group: str | None, seed: int) -> TrialResult | None:
+    def best(self, variant: str, group: str | None, seed: int, *, short: bool = False) -> TrialResult | None:
         """The best finished trial of a variant, in its group and with a seed; of equal ones the first."""
         found = [
             one for one in self.results.values()
-            if (one.variant, one.group, one.seed) == (variant, group, seed) and one.figure is not None
+            if (one.variant, one.group, one.seed, one.short) == (variant, group, seed, short)
+            and one.figure is not None
         ]  # fmt: skip
         return max(found, key=lambda one: one.figure or 0.0, default=None)
 

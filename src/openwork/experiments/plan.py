@@ -65,6 +65,8 @@ class PointList(PlanPart):
 class Search(PlanPart):
     """A search for the best settings of a variant with one seed; `fixed` settings are those of all its points.
 
+    `short`: its trials train a part of the budget.
+
     `trials`: at most so many; `strategy`: chooses them, in place of a sampler of Optuna.
     """
 
@@ -73,6 +75,7 @@ class Search(PlanPart):
     space: dict[str, Dimension]
     fixed: dict[str, Value]
     seed: int
+    short: bool
     trials: int
     strategy: Strategy | None = None
 
@@ -82,7 +85,7 @@ class Search(PlanPart):
         return self.variant if self.group is None else f"{self.variant}, {self.group}"
 
     def point(self, params: dict[str, Value]) -> Point:
-        return Point(self.variant, self.group, {**self.fixed, **params}, self.seed)
+        return Point(self.variant, self.group, {**self.fixed, **params}, self.seed, self.short)
 
     def tried(self, board: Board) -> list[Tried]:
         """Its trials so far."""
@@ -150,20 +153,21 @@ def factor_points(experiment: Experiment) -> list[Point]:
 
 def _protocol_phases(experiment: Experiment, board: Board, search: MakeSearch) -> Phases:
     """Transformer 模型全景分析报告, section 9.1: baselines are tuned, structures exchanged, then each tuned alone."""
-    variants, seed = experiment.variants, experiment.settings.experiment.seeds[0]
+    variants, settings = experiment.variants, experiment.settings
     baselines = [name for name, variant in variants.items() if variant.baseline]
-    yield [search(name, settings_of(name), experiment.settings.space, {}) for name in baselines]
+    yield [search(name, settings_of(name), settings.space, {}) for name in baselines]
     optima = {name: dict(_winner(experiment, board, name, settings_of(name)).settings) for name in baselines}
     others = [name for name in variants if name not in baselines]
     exchanged = [(name, settings_of(base), optima[base]) for base in baselines for name in [base, *others]]
-    seeds = experiment.settings.experiment.seeds
+    seeds = settings.experiment.seeds
     yield [PointList([Point(*cell, one) for one in seeds for cell in exchanged])]
     starts = {name: optima[name] for name in baselines}
     for name in others:
-        found = [board.best(name, settings_of(base), seed) for base in baselines]
+        found = [board.best(name, settings_of(base), seeds[0]) for base in baselines]
         best = max((one for one in found if one is not None), key=lambda one: one.figure or 0.0, default=None)
         starts[name] = dict(best.settings) if best is not None else optima[baselines[0]]
-    yield [PointList([Point(name, OWN, start, seed) for name, start in starts.items()])]
+    searched = settings.search_seed, settings.has_short_searches
+    yield [PointList([Point(name, OWN, start, *searched) for name, start in starts.items()])]
     yield [search(name, OWN, variants[name].space, starts[name]) for name in variants if variants[name].space]
     yield [PointList(_with_all_seeds(experiment, _winner(experiment, board, name, OWN))) for name in variants]
 
@@ -187,8 +191,8 @@ def _with_all_seeds(experiment: Experiment, best: TrialResult) -> list[Point]:
 
 def _winner(experiment: Experiment, board: Board, variant: str, group: str | None) -> TrialResult:
     """The best of a search. OpenworkError where none of its trials has finished."""
-    seed = experiment.settings.experiment.seeds[0]
-    best = board.best(variant, group, seed)
+    seed, short = experiment.settings.search_seed, experiment.settings.has_short_searches
+    best = board.best(variant, group, seed, short=short)
     if best is None:
         tried = [one for one in board.results.values() if (one.variant, one.group, one.seed) == (variant, group, seed)]
         first = next((one.problem for one in tried if one.problem), None)
@@ -209,7 +213,7 @@ def chosen(board: Board) -> list[TrialResult]:
     """
     cells: dict[tuple[str, str | None], dict[str, list[TrialResult]]] = {}
     for one in board.results.values():
-        if one.figure is not None:
+        if one.score is not None:
             same = cells.setdefault((one.variant, one.group), {})
             same.setdefault(repr(sorted(one.settings.items())), []).append(one)
     best = (max(same.values(), key=lambda trials: (len(trials), _mean_figure(trials))) for same in cells.values())
@@ -220,22 +224,24 @@ def _mean_figure(trials: Sequence[TrialResult]) -> float:
     return fmean(one.figure or 0.0 for one in trials)
 
 
-def total(experiment: Experiment) -> int:
-    """About how many trials the whole experiment has: copies of trials count as trials."""
+def total(experiment: Experiment) -> tuple[int, int]:
+    """About how many trials the searches have, and how many come besides: copies of trials count as trials."""
     settings, section = experiment.settings, experiment.settings.experiment
     seeds, variants = len(section.seeds), list(experiment.variants)
     if section.kind == "factors":
-        return len(factor_points(experiment))
+        return 0, len(factor_points(experiment))
     if section.kind == "heads":
         heads = sum(count for _, count in heads_of(experiment.run_settings(Point(WHOLE, None, {}, 0)).model))
-        return (seeds if section.bundle is None else 1) * (1 + heads)
+        return 0, (seeds if section.bundle is None else 1) * (1 + heads)
+    known = 0 if settings.has_short_searches else 1  # of the trainings of each best: the search has made it
     if section.kind == "search":
         searches = [_length(experiment, experiment.space_of(name)) for name in variants]
-        return sum(searches) + len(variants) * (seeds - 1)
+        return sum(searches), len(variants) * (seeds - known)
     baselines = sum(variant.baseline for variant in settings.variants)
     own = [_length(experiment, variant.space) for variant in settings.variants if variant.space]
-    exchanged = baselines * (1 + len(variants) - baselines) * seeds - baselines
-    return baselines * _length(experiment, settings.space) + exchanged + sum(own) + len(variants) * seeds
+    exchanged = baselines * (1 + len(variants) - baselines) * seeds - known * baselines
+    searched = baselines * _length(experiment, settings.space) + sum(own) + (1 - known) * len(variants)
+    return searched, exchanged + len(variants) * seeds
 
 
 def _length(experiment: Experiment, space: dict[str, Dimension]) -> int:

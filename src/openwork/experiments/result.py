@@ -72,6 +72,7 @@ class TrialResult(Written):
     """One trial.json. `settings` are those that the trial changes; `seconds` of training and validating.
 
     What is not known is None. `copy_of`: the number of a trial that is the same training; such a copy took no time.
+    `short`: it had the budget of a search's trials.
     """
 
     number: int
@@ -96,18 +97,21 @@ class TrialResult(Written):
     started: float | None = None
     ended: float | None = None
     copy_of: int | None = None
+    short: bool = False
     test: SetScores | None = Field(default=None, exclude=True)
 
     @property
-    def score(self) -> float | None:
-        """The validation figure of a finished trial; None where there is none, so that it counts in no mean."""
+    def figure(self) -> float | None:
+        """The validation figure of a finished trial, turned so that higher is better; None where there is none."""
         value = self.validation.get(self.metric)
-        return value if self.state == "finished" and value is not None and math.isfinite(value) else None
+        if self.state != "finished" or value is None or not math.isfinite(value):
+            return None
+        return -value if self.metric == "loss" else value
 
     @property
-    def figure(self) -> float | None:
-        """The same, turned so that higher is better."""
-        return -self.score if self.score is not None and self.metric == "loss" else self.score
+    def score(self) -> float | None:
+        """The validation figure of a trial that counts; None of all others, so that they are in no mean."""
+        return None if self.short or self.figure is None else self.validation[self.metric]
 
     @property
     def tested(self) -> float | None:

@@ -49,14 +49,15 @@ def _refuse_finished(folder: ExperimentFolder) -> None:
 
 
 def _prepare(experiment: Experiment, folder: ExperimentFolder) -> None:
-    runner, seed = TrialRunner(experiment, folder), experiment.settings.experiment.seeds[0]
+    runner, seed = TrialRunner(experiment, folder), experiment.settings.search_seed
     for variant in experiment.variants.values():
-        settings = experiment.run_settings(Point(variant.name, None, {}, seed))
+        point = Point(variant.name, None, {}, seed, experiment.settings.has_short_searches)
+        settings = experiment.run_settings(point)
         runner.corpora.of(settings)
         if experiment.settings.experiment.bundle is not None:
             continue
         try:
-            runner.budgeted(settings, variant.settings)
+            runner.budgeted(settings, point)
         except OpenworkError as error:
             raise placed(f"variant {variant.name}", error) from error
 

@@ -38,7 +38,9 @@ class ExperimentSection(Settings):
     )
     base: str = Field(description="run file, recipe or folder of a run that the trials change")
     metric: Metric = Field(default="bleu", description="validation figure that trials are compared by")
-    seeds: tuple[Seed, ...] = Field(default=(1,), min_length=1, description="a search uses the first, its best all")
+    seeds: tuple[Seed, ...] = Field(
+        default=(1,), min_length=1, description="a search uses the first, its best all; short searches one of their own"
+    )
     test: str | None = Field(
         default=None, description="split of the run's corpus that the chosen trials are scored on, once, at the end"
     )
@@ -103,6 +105,9 @@ class BudgetSection(Settings):
     seconds: float | None = Field(
         default=None, gt=0, le=float(LINES), description="seconds of training of each trial, on this machine"
     )
+    search: float = Field(
+        default=1.0, gt=0, le=1, description="part of that length that trials of a search train; its best train all"
+    )
     weights: int | None = Field(
         default=None, ge=1, le=LINES * 1000, description="weights of each model, by its widths, at most"
     )
@@ -125,6 +130,14 @@ class BudgetSection(Settings):
                 code="C119",
             )
         return self
+
+    @property
+    def of_search(self) -> "BudgetSection":
+        """The budget of a search's trials."""
+        name = next(name for name in LENGTHS if getattr(self, name) is not None)
+        length = getattr(self, name)
+        part = max(1, round(length * self.search)) if isinstance(length, int) else length * self.search
+        return self.model_copy(update={name: part})
 
 
 class VariantSection(Settings):
@@ -159,6 +172,17 @@ class ExperimentSettings(Settings):
     space: Space = Field(default={}, description="settings to search, each with a list of values or a range")
     variants: tuple[VariantSection, ...] = ()
     factors: FactorsSection = FactorsSection()
+
+    @property
+    def has_short_searches(self) -> bool:
+        """Whether trials of a search train a part of the budget, and count for nothing but the choice."""
+        return self.budget is not None and self.budget.search < 1
+
+    @property
+    def search_seed(self) -> int:
+        """The seed of all searches. Short ones have one that no other trial has, so that none is flattered by it."""
+        seeds = self.experiment.seeds
+        return min({*range(1, len(seeds) + 2)} - {*seeds}) if self.has_short_searches else seeds[0]
 
     @model_validator(mode="after")
     def _has_what_its_kind_needs(self) -> "ExperimentSettings":

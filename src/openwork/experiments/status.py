@@ -27,6 +27,7 @@ class TrialState:
     group: str | None
     settings: Mapping[str, Value]
     seed: int
+    short: bool
     state: str  # finished, failed, pruned, running, waiting
     figure: float | None = None
     done: float = 0.0
@@ -63,20 +64,23 @@ def read_state(experiment: Experiment, folder: ExperimentFolder, workers: int | 
     """The state of the experiment now; `workers` share what is left, as many as its file says unless given."""
     section, board = experiment.settings.experiment, folder.board()
     trials = tuple(_trial_state(folder, board, claim) for claim in board.claims.values())
-    planned = max(total(experiment), len(trials))
+    searched, others = total(experiment)
     touched = read_written(TouchedTestSet, folder.test)
-    took = [one.seconds or 0.0 for one in board.results.values() if one.copy_of is None and one.state == "finished"]
+    short = experiment.settings.budget.search if experiment.settings.budget is not None else 1.0
+    trained = [one for one in board.results.values() if one.copy_of is None and one.state == "finished"]
     left = None
-    if took:
-        undone = planned - sum(trial.done for trial in trials)
-        left = undone * sum(took) / len(took) / min(workers or section.workers, max(1, round(undone)))
+    if trained:
+        seconds = sum(one.seconds or 0.0 for one in trained) / sum(short if one.short else 1 for one in trained)
+        undone = short * searched + others - sum(one.done * (short if one.short else 1) for one in trials)
+        left = max(0.0, undone) * seconds / min(workers or section.workers, max(1, round(undone)))
+    planned = max(searched + others, len(trials))
     tested = touched.started if touched is not None else None
     return ExperimentState(section.name, section.kind, section.metric, trials, planned, left, tested)
 
 
 def _trial_state(folder: ExperimentFolder, board: Board, claim: TrialClaim) -> TrialState:
     point, result, trial = claim.point, board.results.get(claim.number), folder.trial(claim.number)
-    named = (claim.number, point.variant, point.group, point.settings, point.seed)
+    named = (claim.number, point.variant, point.group, point.settings, point.seed, point.short)
     if result is not None:
         problem = (result.problem or TrialProblem()).what
         figure = result.validation.get(result.metric)
@@ -96,18 +100,19 @@ def summary_line(state: ExperimentState) -> str:
     return Joined(*parts)
 
 
-def trial_name(variant: str, group: str | None, settings: Mapping[str, Value], seed: int) -> str:
-    """A trial in words: what it changes, and its seed."""
+def trial_name(variant: str, group: str | None, settings: Mapping[str, Value], seed: int, *, short: bool) -> str:
+    """A trial in words: what it changes, its seed, and whether it is short."""
     named = [group] if group is not None and group not in settings else []
     changed = setting_text({key: value for key, value in settings.items() if key != HEAD})
-    return ", ".join([variant, *named, *([changed] if changed else []), f"seed {seed}"])
+    rest = [*([changed] if changed else []), f"seed {seed}", *(["short"] if short else [])]
+    return ", ".join([variant, *named, *rest])
 
 
 def trial_cells(trial: TrialState) -> tuple[str, ...]:
     """Number, state, share of the updates made, best figure, time, and what is trained."""
     done = f"{trial.done:.0%}" if trial.state == "running" else ""
     figure = "" if trial.figure is None else f"{trial.figure:.2f}"
-    name = trial_name(trial.variant, trial.group, trial.settings, trial.seed)
+    name = trial_name(trial.variant, trial.group, trial.settings, trial.seed, short=trial.short)
     problem = f": {trial.problem}" if trial.problem else ""
     return str(trial.number), trial.state, done, figure, duration(trial.seconds), f"{name}{problem}"
 

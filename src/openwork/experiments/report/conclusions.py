@@ -39,7 +39,7 @@ def _conclusions(results: ExperimentResults, tests: AllTests) -> Iterator[str]:
     yield from _best_settings(results)
     if results.kind == "heads":
         yield from _of_heads(results)
-    elif tests.main is None and results.choosing_seed is not None:
+    elif tests.main is None and results.is_searched:
         yield msg("The other settings have one seed each, so that the best ones are better is not tested.")
     elif tests.main is None:
         yield msg("No two variants have two seeds each, so no difference between variants can be tested.")
@@ -51,7 +51,7 @@ def _conclusions(results: ExperimentResults, tests: AllTests) -> Iterator[str]:
 def _best_settings(results: ExperimentResults) -> Iterator[str]:
     """What each search has found: the settings that were trained with the most seeds, of those the best."""
     searched: dict[tuple[str, str | None], list[Arm]] = {}
-    for arm in results.arms if results.choosing_seed is not None else ():
+    for arm in results.arms if results.is_searched else ():
         if arm.scores and arm.settings and arm.group in (None, OWN, settings_of(arm.variant)):
             searched.setdefault((arm.variant, arm.group), []).append(arm)
     for arms in searched.values():

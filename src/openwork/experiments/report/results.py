@@ -83,9 +83,15 @@ class ExperimentResults:
         return self.settings.experiment.kind
 
     @property
+    def is_searched(self) -> bool:
+        """Whether it chooses settings by their validation figures."""
+        return self.kind in ("search", "protocol")
+
+    @property
     def choosing_seed(self) -> int | None:
-        """The seed by whose validation figures settings were chosen; None where none were searched."""
-        return self.settings.experiment.seeds[0] if self.kind in ("search", "protocol") else None
+        """The seed of trials that count by whose validation figures settings were chosen; None where there is none."""
+        is_free = not self.is_searched or self.settings.has_short_searches
+        return None if is_free else self.settings.search_seed
 
     @property
     def metric(self) -> str:
@@ -126,9 +132,7 @@ class ExperimentResults:
             kept.setdefault(key, []).append(trial)
         return tuple(
             Arm(name, trials[0].variant, trials[0].group, trials[0].settings, tuple(sorted(trials, key=_by_seed)))
-            for name, trials in zip(
-                _names([*kept.values()], self.choosing_seed is not None), kept.values(), strict=True
-            )
+            for name, trials in zip(_names([*kept.values()], self.is_searched), kept.values(), strict=True)
         )
 
     @cached_property

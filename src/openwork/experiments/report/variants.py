@@ -26,8 +26,8 @@ from openwork.metrics.mixed_model import Components, take_apart
 
 MOST_SINGLE = 20  # arms with one seed that are shown
 RULE = msg(
-    "A trial counts where it has finished with a figure. Failed trials and trials that were ended early are counted "
-    "here, and are in no mean, interval or test."
+    "A trial counts where it has finished with a figure and has trained the whole budget. Failed trials, trials that "
+    "were ended early and the short ones of a search are counted here, and are in no mean, interval or test."
 )
 
 
@@ -151,7 +151,8 @@ def _single_table(results: ExperimentResults, arms: Sequence[Arm]) -> ReportTabl
 def trials_section(results: ExperimentResults) -> ReportSection:
     """How many trials finished, failed and were ended early, the rule, and why those failed."""
     states = Counter(trial.state for trial in results.trials)
-    without = [trial for trial in results.trials if trial.state == "finished" and trial.score is None]
+    without = [trial for trial in results.trials if trial.state == "finished" and trial.figure is None]
+    short = [trial for trial in results.trials if trial.short and trial.figure is not None]
     sentences = [
         msg(
             f"{states['finished']} trials have finished, {states['failed']} have failed, {states['pruned']} were ended "
@@ -159,17 +160,19 @@ def trials_section(results: ExperimentResults) -> ReportSection:
         ),
         RULE,
     ]
+    if short:
+        sentences.insert(1, msg(f"{len(short)} of them are short: they chose the settings, with a seed of their own."))
     lost = [trial for trial in results.trials if trial.score is None]
     if not lost:
         return ReportSection(msg("Trials that do not count"), sentences)
     rows = [
         [counted(trial.number), AsIs(trial.variant), counted(trial.seed), AsIs(setting_text(trial.settings)),
-         msg("ended early") if trial.state == "pruned" else msg("failed") if trial.state == "failed"
-         else msg("no figure"), _problem(trial)]
+         _why_not(trial), number(trial.validation.get(trial.metric)), _problem(trial)]
         for trial in lost
     ]  # fmt: skip
-    columns = [msg("trial"), msg("variant"), msg("seed"), msg("settings"), msg("state"), msg("problem")]
-    table = ReportTable(msg("Trials that do not count"), columns, rows, "", frozenset({0, 1, 3, 4, 5}))
+    columns = [msg("trial"), msg("variant"), msg("seed"), msg("settings"), msg("state"), results.metric_name]
+    columns.append(msg("problem"))
+    table = ReportTable(msg("Trials that do not count"), columns, rows, "", frozenset({0, 1, 3, 4, 6}))
     return ReportSection(msg("Trials that do not count"), sentences, [table])
 
 
@@ -199,6 +202,13 @@ def _differing(results: ExperimentResults, arms: Sequence[Arm]) -> set[str]:
     changes = [results.changes(arm) for arm in arms]
     keys = {key for one in changes for key in one}
     return {key for key in keys if len(arms) == 1 or len({repr(one.get(key)) for one in changes}) > 1}
+
+
+def _why_not(trial: TrialResult) -> str:
+    """Why the trial does not count."""
+    if trial.state == "finished":
+        return msg("no figure") if trial.figure is None else msg("short")
+    return msg("ended early") if trial.state == "pruned" else msg("failed")
 
 
 def _problem(trial: TrialResult) -> str:

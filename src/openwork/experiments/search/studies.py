@@ -123,13 +123,13 @@ class Studies:
     def ask(self, study: "Study", search: Search, is_known: Callable[[Mapping[str, Value]], bool]) -> "Trial":
         """A trial with the sampler's next settings; such as are not known, as far as a few proposals find them.
 
-        The random choices follow from the experiment's first seed, the study, and how many trials there are.
+        The random choices follow from the search's seed, the study, and how many trials there are.
         """
         from optuna.trial import TrialState
 
         count = len([one for one in study.get_trials(deepcopy=False) if NUMBER in one.user_attrs])
         for attempt in range(REPEATS):
-            generator = random.Random(f"{self.section.seeds[0]} {search.study} {count} {attempt}")
+            generator = random.Random(f"{search.seed} {search.study} {count} {attempt}")
             study.sampler = make_sampler(self.section.sampler, search.trials, generator.getrandbits(31))
             trial = study.ask(distributions(search.space))
             if attempt == REPEATS - 1 or not is_known(trial.params):

@@ -4,11 +4,10 @@ import math
 import shutil
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -18,7 +17,7 @@ from openwork.base.outputs import RUN
 from openwork.bundles.bundle import Bundle, load_bundle
 from openwork.checks.doctor import processor_name
 from openwork.experiments.claims import Claims, Work
-from openwork.experiments.experiment import Experiment
+from openwork.experiments.experiment import Experiment, Point
 from openwork.experiments.folder import ExperimentFolder, TrialClaim, TrialFolder
 from openwork.experiments.heads import HEAD
 from openwork.experiments.plan import WHOLE
@@ -88,10 +87,11 @@ class TrialRunner:
         if not self.experiment.settings.experiment.keep_checkpoints:
             shutil.rmtree(trial.run.checkpoints, ignore_errors=True)
 
-    def budgeted(self, settings: RunSettings, given: Mapping[str, Any]) -> tuple[RunSettings, MinutesBudget | None]:
-        """The run with the experiment's budget; `given` are the settings that the experiment itself sets."""
+    def budgeted(self, settings: RunSettings, point: Point) -> tuple[RunSettings, MinutesBudget | None]:
+        """The run of the trial with its budget."""
+        given = {**self.experiment.variant(point.variant).settings, **point.settings}
         kept = [key.removeprefix("training.") for key in given if key.startswith("training.")]
-        return with_budget(settings, self.experiment.budget, self.corpora.of(settings), kept)
+        return with_budget(settings, self.experiment.budget_of(point), self.corpora.of(settings), kept)
 
     def _result(self, claim: TrialClaim, trial: TrialFolder) -> TrialResult | None:
         if claim.copy_of is not None:
@@ -105,7 +105,7 @@ class TrialRunner:
         point = claim.point
         run = self.experiment.run_settings(point)
         corpus = self.corpora.of(run)
-        settings, minutes = self.budgeted(run, {**self.experiment.variant(point.variant).settings, **point.settings})
+        settings, minutes = self.budgeted(run, point)
         if minutes is not None:
             then = with_budget_of_then(trial.run, settings, minutes.minutes)
             settings, minutes = (settings, minutes) if then is None else (then, None)
@@ -134,7 +134,7 @@ class TrialRunner:
         for name in RUN:
             if name not in NOT_COPIED and (source.path / name).exists():
                 link_tree(source.path / name, trial.path / name)
-        kept = ("number", "variant", "group", "settings", "seed", "started", "ended", "copy_of")
+        kept = ("number", "variant", "group", "settings", "seed", "started", "ended", "copy_of", "short")
         named = self._named(claim)
         return found.model_copy(update={key: getattr(named, key) for key in kept} | {"seconds": 0.0, "flops": 0.0})
 
@@ -208,7 +208,7 @@ class TrialRunner:
             number=claim.number, variant=point.variant, group=point.group, settings=point.settings, seed=point.seed,
             state="finished", metric=self.experiment.settings.experiment.metric,
             machine=self.machine, cores=torch.get_num_threads(),
-            started=claim.started, ended=round(time.time(), 3), copy_of=claim.copy_of,
+            started=claim.started, ended=round(time.time(), 3), copy_of=claim.copy_of, short=point.short,
         )  # fmt: skip
 
 
