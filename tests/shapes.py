@@ -85,9 +85,12 @@ def _once(fn: Callable[..., Any], typechecker: Any) -> Callable[..., Any]:
         made = waiting.__dict__.pop("made", None)
         return fn(*args, **kwargs) if made is None else made[0]
 
-    # With the names that the annotations of the function are read with.
-    standing_for = types.FunctionType(template.__code__, fn.__globals__, fn.__name__, None, template.__closure__)
-    checked = CHECKED(functools.update_wrapper(standing_for, fn), typechecker=typechecker)
+    @functools.cache
+    def checks() -> Callable[..., Any]:  # made at the first call: it takes a while, and most functions see none
+        # With the names that the annotations of the function are read with.
+        standing_for = types.FunctionType(template.__code__, fn.__globals__, fn.__name__, None, template.__closure__)
+        return CHECKED(functools.update_wrapper(standing_for, fn), typechecker=typechecker)
+
     passed: dict[Hashable, set[Hashable]] = {}
 
     @functools.wraps(fn)
@@ -99,9 +102,9 @@ def _once(fn: Callable[..., Any], typechecker: Any) -> Callable[..., Any]:
                 key = key, *kwargs, *map(kind, kwargs.values())
             results = passed.get(key)
         except (NoKind, TypeError):  # of a value that has no hash
-            return checked(*args, **kwargs)
+            return checks()(*args, **kwargs)
         if results is None:
-            result = checked(*args, **kwargs)
+            result = checks()(*args, **kwargs)
             if len(passed) == MOST_KINDS:
                 passed.clear()
             results = passed[key] = set()
@@ -113,7 +116,7 @@ def _once(fn: Callable[..., Any], typechecker: Any) -> Callable[..., Any]:
             except (NoKind, TypeError):
                 pass
             waiting.made = [result]
-            checked(*args, **kwargs)
+            checks()(*args, **kwargs)
         with contextlib.suppress(NoKind, TypeError):
             if len(results) < MOST_KINDS:
                 results.add(kind(result))

@@ -70,6 +70,7 @@ def test_every_public_name_says_what_it_is(name: str) -> None:
     assert inspect.getdoc(getattr(openwork, name))
 
 
+@pytest.mark.slow
 def test_the_examples_run(en_de: Path, trained: Callable[[Task], openwork.TrainedModel], tmp_path: Path) -> None:
     names = {
         "openwork": openwork, "en_de": en_de, "translator": openwork.load(en_de), "folder": tmp_path / "run",

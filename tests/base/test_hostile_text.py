@@ -85,6 +85,7 @@ def test_the_keys_and_values_of_a_bundle(call: Call, bundle_folder: Path):
     shown(call("translate", "--bundle", bundle_folder))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "lines",
     [

@@ -75,6 +75,7 @@ def store(tmp_path: Path) -> TokenStore:
     return write_store(tmp_path / "store", pairs, vocabulary_size=20)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("processes", "workers"), [(1, 1), (2, 1), (3, 2), (4, 4)])
 def test_shares_are_those_of_a_real_training(store: TokenStore, processes: int, workers: int) -> None:
     """The tensors that are computed have the shapes that are replayed, and hold every sentence once."""
@@ -157,6 +158,7 @@ def test_the_driver_trains_and_compares(processes: tuple[int, ...], tmp_path: Pa
     assert "error" not in rows[-1] and rows[-1]["imbalance"] > rows[0]["imbalance"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_the_page_is_written_again(page: str) -> None:
     """docs/scale.md and its twin: PYTHONPATH=benchmarks python -m scale.page"""
@@ -177,6 +179,7 @@ def test_the_size_of_a_store_is_that_of_one_that_is_written(tmp_path: Path) -> N
     assert written == formula * pairs + 2 * 8  # an offset more than there are sentences, on both sides
 
 
+@pytest.mark.slow
 def test_a_checkpoint_is_as_large_as_one_that_is_written(tmp_path: Path) -> None:
     """Weights and two moments in float32: of a small model, with the few bytes of its files' headers."""
     import torch

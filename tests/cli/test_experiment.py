@@ -31,6 +31,7 @@ def test_refusals(tmp_path: Path, call: Call, arguments: list[str], code: str, w
     assert result.code != 0
 
 
+@pytest.mark.slow
 def test_power_of_given_deviations(call: Call):
     found = call("experiment", "power", "1", "--seeds", "0.4", "--sentences", "12")
     assert found.code == 0 and "0.40 between seeds, 12.00 between the differences" in found.lines[0]

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
+import pytest
 import typer
 from typer.testing import CliRunner
 
@@ -39,6 +40,7 @@ def test_fields_are_options():
     assert CliRunner().invoke(application(), ["--wide", "3", "--height", "5"]).output == "it 15 False\n"
 
 
+@pytest.mark.slow
 def test_limits_help_and_what_must_be_given_are_kept():
     text = CliRunner().invoke(application(), ["--help"]).output
     for words in ("--wide", "--height", "How wide.", "How high.", "Say how large it is.", "--loud"):

@@ -108,6 +108,7 @@ def test_no_expression_means_two_dates() -> None:
                     assert meaning.setdefault(text, day) == day, (text, day, meaning[text])
 
 
+@pytest.mark.slow
 def test_tags_are_where_they_are_needed_and_nowhere_else() -> None:
     tagged = ambiguous_formats()
     assert {("en_GB", "short"), ("en_US", "short"), ("fr_FR", "short"), ("el_GR", "short")} <= tagged

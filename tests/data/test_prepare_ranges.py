@@ -62,6 +62,7 @@ def prepared(out: Path, pool: Pool, shards: int, name: str = NAME) -> dict[str, 
     return tree(out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pool", [OneProcess(), Backwards()], ids=["in turn", "backwards"])
 @pytest.mark.parametrize("shards", [1, 2, 3, 6, 7, 40])
 def test_any_number_of_ranges_makes_the_same_files(tmp_path: Path, pool: Pool, shards: int):

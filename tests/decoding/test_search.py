@@ -70,6 +70,7 @@ def test_the_length_penalty_can_prefer_the_less_probable_longer_target() -> None
         assert hypothesis.tokens == best
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(seed=SEEDS, vocabulary=st.integers(5, 7), spread=SPREADS, lengths=SHORT, alpha=ALPHAS, decimals=DECIMALS)
 def test_full_width_is_exhaustive_search(

@@ -51,6 +51,7 @@ def test_an_experiment_has_a_folder_of_its_own(tmp_path: Path):
     assert refused.value.code == "C137"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", ["{", "[]", '{"format": 1}', '{"number": 1, "surprise": 2}'])
 def test_a_damaged_result_is_named(tmp_path: Path, content: str):
     experiment, folder = begun(tmp_path, GRID)

@@ -11,6 +11,8 @@ from openwork.experiments.experiment import Point
 from openwork.experiments.heads import HEAD as WITHOUT
 from openwork.experiments.plan import OWN, WHOLE, chosen, settings_of, total
 
+pytestmark = pytest.mark.slow
+
 LSTM = settings_of("LSTM")
 FACTORS = HEAD.format(kind="factors", more="") + '[factors]\n"model.heads" = [1, 2]\n"model.dropout" = [0.0, 0.1]\n'
 

@@ -12,6 +12,7 @@ from openwork.metrics.power import Spread, seeds_needed
 pytest.importorskip("scipy", reason="the extra experiments is not installed")
 
 
+@pytest.mark.slow
 def test_the_tables():
     spread = Spread(0.3, 11.0, 12.0)
     lines = list(power_lines(spread, differences=(0.5, 2.0), sentences=(1_000, 3_000)))

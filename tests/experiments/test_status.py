@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
+import pytest
+
 from experiments.samples import GRID, begun, carried_out
 from openwork.experiments.claims import Claims
 from openwork.experiments.result import TouchedTestSet, write_written
 from openwork.experiments.status import read_state, state_lines, summary_line, trial_name
 
 
+@pytest.mark.slow
 def test_trials_are_counted_and_named(tmp_path: Path):
     experiment, folder = begun(tmp_path, GRID)
     claims = Claims(experiment, folder)
@@ -25,6 +28,7 @@ def test_trials_are_counted_and_named(tmp_path: Path):
     assert "1 waiting" in summary_line(read_state(experiment, folder))
 
 
+@pytest.mark.slow
 def test_what_is_left_is_shared_by_the_workers(tmp_path: Path):
     experiment, folder = begun(tmp_path, GRID)
     carried_out(experiment, folder, lambda point: 1.0, most=1)
@@ -35,6 +39,7 @@ def test_what_is_left_is_shared_by_the_workers(tmp_path: Path):
     assert read_state(experiment, folder, workers=9).seconds_left == 30, "four trials keep four of nine busy"
 
 
+@pytest.mark.slow
 def test_short_trials_take_their_part_of_the_time_that_is_left(tmp_path: Path):
     experiment, folder = begun(tmp_path, GRID.replace("updates = 4", "updates = 4\nsearch = 0.5"))
     carried_out(experiment, folder, lambda point: 1.0, most=1)

@@ -161,6 +161,7 @@ def minilm(minilm_folder: Callable[[], Path]) -> Bundle:
     return bundle_from_hugging_face(minilm_folder())
 
 
+@pytest.mark.slow
 def test_the_ids_of_document_001(minilm: Bundle) -> None:
     tokenizer = minilm.tokenizers.source
     assert isinstance(tokenizer, AdaptedTokenizer)

@@ -88,6 +88,7 @@ def test_the_embeddings_may_have_more_rows_than_the_tokenizer_has_pieces(tmp_pat
     assert bundle.model.output_weight.shape[0] == bundle.tokenizers.source.vocabulary_size == PIECES - 3 + symbols
 
 
+@pytest.mark.slow
 def test_the_base_of_rotary_positions() -> None:
     with pytest.raises(ConfigError, match="rotary_base is for rotary positions"):
         resolve_run(Layer({"data": {"corpus": "copy"}, "model": {"kind": "decoder", "rotary_base": 5.0}}))

@@ -41,6 +41,7 @@ def test_buckets_hold_neighbours_of_one_type_up_to_a_size() -> None:
     assert list(buckets([])) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rank", ["0", "1"])
 def test_an_address_where_nobody_comes_is_named(rank: str) -> None:
     port = free_port()

@@ -43,6 +43,7 @@ def three(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Ends, list[Watch]]]
         one._stopped.set()
 
 
+@pytest.mark.slow
 def test_who_is_silent_has_ended_and_one_says_so(three: tuple[Ends, list[Watch]]) -> None:
     ends, watches = three
     watches[0]._stopped.set()  # killed: no beat any more
@@ -52,6 +53,7 @@ def test_who_is_silent_has_ended_and_one_says_so(three: tuple[Ends, list[Watch]]
     assert ends.heard[2] is None  # one sentence
 
 
+@pytest.mark.slow
 def test_who_waits_in_vain_asks_sooner(three: tuple[Ends, list[Watch]], monkeypatch: pytest.MonkeyPatch) -> None:
     ends, watches = three
     monkeypatch.setattr(watch, "SILENCE", 1000.0)
@@ -98,6 +100,7 @@ def test_the_first_ends_last(three: tuple[Ends, list[Watch]], monkeypatch: pytes
     assert not first.is_alive()
 
 
+@pytest.mark.slow
 def test_a_broken_connection_between_living_processes_is_an_error(
     three: tuple[Ends, list[Watch]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

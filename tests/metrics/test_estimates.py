@@ -39,6 +39,7 @@ def test_welchs_test_by_hand():
     assert 0.1 < found.p < 0.15  # t = 2.32, whose p is 0.102 with three degrees of freedom and 0.146 with two
 
 
+@pytest.mark.slow
 def test_welchs_test_is_scipys():
     stats = pytest.importorskip("scipy.stats")
     random = np.random.default_rng(3)

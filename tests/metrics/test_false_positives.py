@@ -26,6 +26,8 @@ from openwork.metrics.two_way_bootstrap import (
     two_way_difference,
 )
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("scipy", reason="the extra experiments is not installed")
 
 EXPERIMENTS = 500

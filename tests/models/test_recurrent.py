@@ -52,6 +52,7 @@ def test_dropout_acts_in_training_only(model: RecurrentModel) -> None:
         assert torch.equal(first, second) is equal
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beam", [1, 3])
 def test_the_searches_know_this_model(model: RecurrentModel, beam: int) -> None:
     source, lengths = sentences()

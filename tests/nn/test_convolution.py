@@ -75,6 +75,7 @@ def framework(convolution: Convolution, x: Tensor, before: int) -> Tensor:
 SIZES = st.integers(1, 6), st.integers(1, 4), st.integers(1, 4)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(*SIZES)
 def test_the_framework_gives_the_same(size: int, kernel: int, dilation: int) -> None:

@@ -8,7 +8,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
-from torch.nn.attention import varlen
 
 from openwork.nn.distances import LinearBiases
 from openwork.nn.kernels import packed, reference
@@ -100,7 +99,7 @@ def test_kernel_and_twin_are_the_formula(lengths: tuple[list[int], list[int]], c
     weights = heads(len(queries.places), seed=9)
     wanted = torch.autograd.grad((expected * weights).sum(), inputs)
     patch = pytest.MonkeyPatch()
-    patch.setattr(varlen, "varlen_attn", by_the_framework)
+    patch.setattr("torch.nn.attention.varlen.varlen_attn", by_the_framework)
     for way in (packed.of_rectangles, packed.of_various_lengths, packed.attention):
         found = way(query, key, value, mask, 0.4)
         torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)

@@ -38,6 +38,7 @@ def changed(folder: Path, made: int, steps: int, **training: object) -> NewLengt
     return new_length(run_at(folder, made, before), before, Wanted(before, steps=steps))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tuned", [False, True])
 @pytest.mark.parametrize("steps", [1, 2, 5, 20, 99, 300, 1_500, 77_777])
 def test_any_number_of_updates_makes_a_run_without_conflicts(tuned: bool, steps: int):

@@ -125,6 +125,7 @@ def test_protecting_loses_nothing_and_pairs_what_is_equal(source: str, target: s
     assert restore(protect(source, most).pieces, protect(source, most).spans) == Restored(source)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

@@ -44,6 +44,7 @@ def test_the_documents_form_by_hand() -> None:
     assert smoothed_cross_entropy(torch.zeros(1, 1), right, 0.1, "others").smoothed.item() == 0.0
 
 
+@pytest.mark.slow
 @given(st.integers(1, 9), st.integers(2, 12), st.floats(0.0, 0.9))
 def test_both_forms_are_the_cross_entropy_with_their_q(tokens: int, vocabulary: int, smoothing: float) -> None:
     hidden, weight, targets = case(tokens, 5, vocabulary)

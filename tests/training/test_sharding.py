@@ -116,6 +116,7 @@ def trained(tmp_path: Path) -> Any:
     return training
 
 
+@pytest.mark.slow
 def test_divided_and_whole_checkpoints_hold_the_same(tmp_path: Path, alone: Processes) -> None:
     training, progress = trained(tmp_path), Progress(step=3, epoch=1, batch=2)
     whole = save_checkpoint(tmp_path / "whole", training.model, training.optimiser, progress)

@@ -42,6 +42,7 @@ def test_the_steps_that_are_shown_lead_to_the_same_pieces() -> None:
         assert all(word.steps for word in words if not word.pieces[0].startswith("[")), text
 
 
+@pytest.mark.slow
 def test_the_texts_need_every_rule() -> None:
     """Words that are whole, cut in many pieces, and unknown; none is answered by the letters alone."""
     pieces = [piece for found in right().values() for piece in found]

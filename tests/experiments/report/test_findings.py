@@ -123,6 +123,7 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_new_texts_by_both_ways(scored: Path):
     results = read_results(scored)
     for by_bootstrap in (False, True):
@@ -156,6 +157,7 @@ def test_all_gains_of_a_report_are_one_family(tmp_path: Path):
     assert len(p) == 10 and [gain.adjusted for gain in [*one.gains, *other.gains]] == holm(p)
 
 
+@pytest.mark.slow
 def test_two_given_systems_are_those_that_validation_chose(scored: Path):
     """The best two variants by their means, of each the training with the best figure; what the test set says counts
     not.

@@ -159,6 +159,7 @@ def test_every_picture_has_its_data_beside_it(tmp_path: Path, kind: str):
 EVIL = ["<img src=x onerror=alert(1)>", "</style><script>alert(1)</script>", "a|b](http://x) `c` [d](e) *f* \n# g"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("evil", EVIL)
 def test_no_name_becomes_markup(tmp_path: Path, evil: str):
     harmless = Page(_page_of(tmp_path / "a", "w" * len(evil)))
@@ -381,6 +382,7 @@ def test_chinese_is_complete(tmp_path: Path, kind: str):
 NAMES = {"BLEU", "FLOPs"}
 
 
+@pytest.mark.slow
 def test_pictures_have_chinese_words(tmp_path: Path):
     folder = ablation(tmp_path / "e")
     write_report(folder, "zh")

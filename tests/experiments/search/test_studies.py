@@ -14,6 +14,8 @@ from openwork.experiments.folder import ExperimentFolder
 from openwork.experiments.result import read_json
 from openwork.experiments.search import studies
 
+pytestmark = pytest.mark.slow
+
 optuna = pytest.importorskip("optuna", reason="needs the extra experiments")
 
 GP = pytest.param("gp", marks=pytest.mark.slow)  # Gaussian processes take seconds

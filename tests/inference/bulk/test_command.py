@@ -56,6 +56,7 @@ def test_a_shard_is_what_standard_input_gives(call: Call, bundle_folder: Path, h
         assert (here / "out" / name).read_bytes() == alone.out
 
 
+@pytest.mark.slow
 def test_the_report_is_printed_once_and_the_command_continues(call: Call, bundle_folder: Path, here: Path):
     folder = write_shards(here / "in", {**TEXTS, "e.txt.gz": TEXTS["b.txt.gz"][:-4]})
     (folder / "inner").mkdir()

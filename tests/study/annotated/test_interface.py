@@ -88,6 +88,7 @@ def test_the_example_of_001(base: EncoderDecoder) -> None:
     torch.testing.assert_close(result.logsumexp(-1), torch.zeros(1, 5), rtol=0, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_the_model_of_001_has_its_sizes_but_for_what_computes_nothing(base: EncoderDecoder) -> None:
     # 48,874,506 in the document's code; of its 18 attentions, each has a projection of 512 * 512 + 512 that is not used
     assert sum(weights.numel() for weights in base.parameters()) == 48_874_506 - 18 * (512 * 512 + 512)

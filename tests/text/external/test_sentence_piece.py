@@ -47,6 +47,7 @@ def read(path: Path) -> ExternalTokenizer:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [NOTHING, OWN, EXACT], ids=["plain", "own pieces", "exact"])
 @pytest.mark.parametrize(
     ("model_type", "has_bytes"),
