@@ -24,8 +24,8 @@ KILLS = 5 if os.environ.get("OPENWORK_FAULTS") == "long" else 1
 pytestmark = pytest.mark.slow
 
 FACTORS = HEAD.format(kind="factors", more='test = "test"\nmetric = "chrf"\nworkers = 2')
-FACTORS += '[factors]\n"training.learning_rate" = [0.001, 0.01, 0.03]\n"model.dropout" = [0.0, 0.1]\n'
-SEARCH = GRID.replace('sampler = "grid"', 'sampler = "random"\ntrials = 6\nworkers = 2')
+FACTORS += '[factors]\n"training.learning_rate" = [0.001, 0.01]\n"model.dropout" = [0.0]\n'
+SEARCH = GRID.replace('sampler = "grid"', 'sampler = "random"\ntrials = 4\nworkers = 2')
 
 
 def begin(folder: Path, text: str) -> tuple[Callable[[], subprocess.Popen[bytes]], ExperimentFolder]:
@@ -109,10 +109,10 @@ def test_ctrl_c_saves_and_the_same_command_goes_on(tmp_path: Path):
     assert process.wait(PATIENCE) == 130, (tmp_path / "log.txt").read_text()
     assert "to continue, run the same command again" in (tmp_path / "log.txt").read_text()
     before = results(folder)
-    assert 0 < len(before) < 10
+    assert 0 < len(before) < 6
     resumed = openwork("experiment", "resume", folder.path)
     assert resumed.code == 0, resumed.err
-    assert before.items() <= results(folder).items() and len(results(folder)) == 10
+    assert before.items() <= results(folder).items() and len(results(folder)) == 6
 
 
 def test_a_worker_that_dies_is_named(tmp_path: Path):

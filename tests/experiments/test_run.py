@@ -16,6 +16,8 @@ SMOKE = Path(__file__).resolve().parents[2] / "recipes" / "experiments" / "smoke
 KINDS = {"search": 5, "factors": 8, "protocol": 11, "heads": 14}  # trials
 TESTED = {"search": 2, "factors": 4, "protocol": 8}  # the best of each variant and group, with both seeds
 
+DROPOUT = '[factors]\n"model.dropout" = [0.0, 0.1]\n'
+
 pytestmark = pytest.mark.slow
 
 
@@ -168,7 +170,7 @@ def test_what_promises_little_is_ended_early(tmp_path: Path):
 def test_workers_of_ray(tmp_path: Path):
     if find_spec("ray") is None:
         pytest.skip("needs the extra scale")
-    out = tmp_path / "out"
-    result = openwork("experiment", "run", SMOKE / "factors.toml", "--out", out, "--on", "ray", "--workers", "2")
+    file, out = write_experiment(tmp_path, HEAD.format(kind="factors", more="") + DROPOUT), tmp_path / "out"
+    result = openwork("experiment", "run", file, "--out", out, "--on", "ray", "--workers", "2")
     assert result.code == 0, result.err
-    assert [one["state"] for one in Done("factors", out).trials] == ["finished"] * KINDS["factors"]
+    assert [one["state"] for one in Done("factors", out).trials] == ["finished"] * 4
