@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from architecture.house import PACKAGE, syntax_tree
+from architecture.house import PACKAGE, nodes, syntax_tree
 from architecture.messages import ERRORS, _name, _templates
 from openwork.base.messages import GAP, Template
 
@@ -66,7 +66,7 @@ def all_sites(package: Path = PACKAGE) -> tuple[Site, ...]:
     files = {path.relative_to(package).as_posix(): syntax_tree(path) for path in _files(package)}
     called: Called = {}
     for tree in files.values():
-        for call, function in _calls(tree, None):
+        for call, function in _all_calls(tree):
             called.setdefault(_name(call), []).append((call, function))
     return tuple(site for name, tree in files.items() for site in _sites(name, Reader(tree, called)))
 
@@ -117,7 +117,7 @@ class Reader:
         names = ((target, node.value) for node in tree.body if isinstance(node, ast.Assign) for target in node.targets)
         self.constants = {target.id: value for target, value in names if isinstance(target, ast.Name)}
         self.functions = _functions(syntax_tree(PACKAGE / "base" / "messages.py")) | _functions(tree)
-        self.calls = list(_calls(tree, None))
+        self.calls = _all_calls(tree)
 
     def texts(self, expression: ast.expr, function: ast.FunctionDef | None, deep: int = 0) -> list[str]:
         """The sentences that an expression can be, each once; none where the code does not tell."""
@@ -171,8 +171,9 @@ class Reader:
                 yield from ((value, where) for value in _given(call, name.id, parameters))
 
 
+@cache
 def _functions(tree: ast.Module) -> dict[str, ast.FunctionDef]:
-    return {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    return {node.name: node for node in nodes(tree) if isinstance(node, ast.FunctionDef)}
 
 
 def _given(call: ast.Call, parameter: str, parameters: list[str]) -> Iterator[ast.expr]:
@@ -180,6 +181,11 @@ def _given(call: ast.Call, parameter: str, parameters: list[str]) -> Iterator[as
     places = [name for name in parameters if name not in ("self", "cls")]
     if parameter in places and places.index(parameter) < len(call.args):
         yield call.args[places.index(parameter)]
+
+
+@cache
+def _all_calls(tree: ast.Module) -> tuple[tuple[ast.Call, ast.FunctionDef | None], ...]:
+    return tuple(_calls(tree, None))
 
 
 def _calls(node: ast.AST, function: ast.FunctionDef | None) -> Iterator[tuple[ast.Call, ast.FunctionDef | None]]:

@@ -102,6 +102,12 @@ def syntax_tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
 
 
+@cache
+def nodes(tree: ast.AST) -> tuple[ast.AST, ...]:
+    """The node and all below it. A walk through the whole package takes a second, and many tests take one."""
+    return tuple(ast.walk(tree))
+
+
 @dataclass(frozen=True)
 class Import:
     """One import statement: the full name of what is imported, where, and whether it runs when the module loads."""
@@ -140,7 +146,7 @@ class Source:
         return tuple(self._imports(self.tree, at_load=True))
 
     def functions(self) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-        for node in ast.walk(self.tree):
+        for node in nodes(self.tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 yield node
 

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
-from architecture.house import PACKAGE, syntax_tree
+from architecture.house import PACKAGE, nodes, syntax_tree
 from openwork.base.messages import GAP
 
 ERRORS = {"RuleError", "OpenworkError", "UsageError", "DataError", "ConfigError", "BundleError"}
@@ -123,7 +123,7 @@ def _messages_of_table(path: Path, package: Path) -> Iterator[Message]:
 
 
 def _expressions(tree: ast.Module, path: Path) -> Iterator[ast.expr]:
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Call):
             yield from _spoken(node)
         elif isinstance(node, ast.FunctionDef) and path.parent.name == "cli" and _is_command(node):

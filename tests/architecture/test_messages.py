@@ -33,6 +33,7 @@ def catalog() -> Catalog:
     return catalogues.read(CHINESE)
 
 
+@cache
 def said() -> set[str]:
     return set(catalogues.extracted())
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from architecture.house import house
+from architecture.house import house, nodes
 
 # What touches the streams themselves; and what reads standard input, which is no way out.
 DOOR = {"base/printing.py", "cli/terminal.py", "cli/interrupts.py"}
@@ -19,7 +19,7 @@ def name_of(function: ast.expr) -> str:
 
 def ways_out(tree: ast.AST) -> Iterator[int]:
     """The lines that print, name a stream of the process, make a console, or write to a descriptor of a stream."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Call) and name_of(node.func) in CALLS | {"write"}:
             name = ast.unparse(node.func)
             is_method = name.endswith(".print") and name != "rich.print"  # of a console that the door made

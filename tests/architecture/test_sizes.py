@@ -1,6 +1,7 @@
 """Small files, small functions, few parameters, and names that say something."""
 
 import ast
+from functools import cache
 
 import pytest
 
@@ -15,6 +16,7 @@ from architecture.house import (
     SIZE_EXCEPTIONS,
     Source,
     house,
+    nodes,
 )
 
 AnyFunction = ast.FunctionDef | ast.AsyncFunctionDef
@@ -50,6 +52,7 @@ def too_large(source: Source) -> dict[str, str]:
     return found
 
 
+@cache
 def all_too_large() -> dict[str, str]:
     return {place: size for source in house().sources for place, size in too_large(source).items()}
 
@@ -85,7 +88,7 @@ def test_a_class_name_is_used_once():
     places: dict[str, list[str]] = {}
     for source in house().sources:
         if not source.place.startswith("study/annotated/"):
-            for node in ast.walk(source.tree):
+            for node in nodes(source.tree):
                 if isinstance(node, ast.ClassDef):
                     places.setdefault(node.name, []).append(source.place)
     assert {name: found for name, found in places.items() if len(found) > 1} == {}

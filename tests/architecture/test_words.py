@@ -1,6 +1,8 @@
 """Words of a dialect of our own, for which the field has others, stay out of code, help and README."""
 
 import re
+from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -29,13 +31,20 @@ WORDS = {
 PLACES = {"models/recurrent_settings.py", "base/config.py"}
 
 
+@cache
+def texts() -> dict[Path, str]:
+    files = [path for path in sorted(PACKAGE.rglob("*.py")) if path.relative_to(PACKAGE).as_posix() not in PLACES]
+    return {path: path.read_text(encoding="utf-8") for path in [*files, REPOSITORY / "README.md"]}
+
+
 @pytest.mark.parametrize("word", WORDS)
 def test_a_word_of_the_field_stands_for(word: str):
-    files = [path for path in sorted(PACKAGE.rglob("*.py")) if path.relative_to(PACKAGE).as_posix() not in PLACES]
+    pattern = re.compile(rf"\b({word})\b")
     found = {
         f"{path.relative_to(REPOSITORY)}:{number}: {line.strip()}"
-        for path in [*files, REPOSITORY / "README.md"]
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
-        if re.search(rf"\b({word})\b", line)
+        for path, text in texts().items()
+        if pattern.search(text)
+        for number, line in enumerate(text.splitlines(), 1)
+        if pattern.search(line)
     }
     assert found == set(), f"say: {WORDS[word]}"
