@@ -101,6 +101,7 @@ def test_what_is_loaded_follows_from_the_task(trained: Callable[[Task], openwork
     assert repr(openwork.load(str(en_de))).startswith(f"Translator('{en_de}', 0.0")
 
 
+@pytest.mark.slow
 def test_one_text_or_many(en_de: Path) -> None:
     translator = openwork.load(en_de)
     assert isinstance(translator, openwork.Translator)
@@ -118,6 +119,7 @@ def translator_texts(translator: openwork.Translator) -> list[str]:
     return [found.text for found in translator.translate(iter(["a b c"]))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", [3, None, b"a", ["a", 3], [None]])
 def test_wrong_types_are_refused_in_a_sentence(en_de: Path, wrong: Any) -> None:
     translator: Any = openwork.load(en_de)
@@ -152,6 +154,7 @@ def test_remedies_are_those_of_python(en_de: Path, tmp_path: Path) -> None:
     assert "--bundle" not in missing.value.hint
 
 
+@pytest.mark.slow
 def test_what_does_not_go_together_is_refused(en_de: Path) -> None:
     translator: Any = openwork.load(en_de)
     with pytest.raises(UsageError, match="there are 1 sources and 2 references"):

@@ -165,6 +165,7 @@ def test_the_page_is_written_again(page: str) -> None:
     assert (REPOSITORY / "docs" / page).read_text("utf-8") == render(page)
 
 
+@pytest.mark.slow
 def test_both_languages_have_the_same_figures() -> None:
     ours, theirs = (Counter(figure.value for figure in figures(render(page))) for page in PAGES)
     assert ours == theirs and len(ours) > 100

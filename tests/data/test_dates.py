@@ -153,6 +153,7 @@ def test_splits_share_no_date_and_the_answer_is_the_date_written() -> None:
     assert splits["test"][0].pair == (splits["test"][0].expression, splits["test"][0].iso)
 
 
+@pytest.mark.slow
 def test_locales_come_equally_often_and_every_format_occurs() -> None:
     examples = list(generate("train", 100 * len(LOCALES)))
     assert set(Counter(example.locale for example in examples).values()) == {100}

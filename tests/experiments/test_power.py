@@ -25,6 +25,7 @@ def test_the_tables():
     assert "A difference of 0.5 needs 3,799 sentences at least, however many seeds there are." in lines
 
 
+@pytest.mark.slow
 def test_what_an_experiment_has_measured(tmp_path: Path):
     folder = arms(experiment(tmp_path / "e"), {"a": [30.0, 31.0, 32.0], "b": [29.0, 30.0, 31.0]})
     make_test_set(folder, {"a": [0.2, 0.3, 0.25], "b": [0.25, 0.2, 0.3]})

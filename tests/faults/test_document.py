@@ -4,6 +4,8 @@ import ast
 import re
 from pathlib import Path
 
+import pytest
+
 TESTS = Path(__file__).parent.parent
 DOCUMENT = TESTS.parent / "docs/reliability.md"
 NAMED = re.compile(r"`([a-z_]+/(?:[a-z_]+/)*test_[a-z_0-9]+)\.py(?:::(test_\w+))?`")
@@ -14,6 +16,7 @@ def functions(path: Path) -> set[str]:
     return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")}
 
 
+@pytest.mark.slow
 def test_each_row_names_tests_that_there_are():
     rows = [
         line for line in DOCUMENT.read_text(encoding="utf-8").splitlines() if re.match(r"\| (?!fault|case|---)", line)

@@ -61,6 +61,7 @@ def test_a_table_of_positions_that_grows_is_no_change() -> None:
     assert engine.ready() is first
 
 
+@pytest.mark.slow
 def test_enough_batches_are_shared_by_processes_and_few_by_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     def where(number: int) -> tuple[int, bool]:
         return number, os.getpid() == here

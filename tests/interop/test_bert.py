@@ -52,6 +52,7 @@ def by_formula(found: dict[str, Tensor], ids: list[int], heads: int = 2) -> Tens
     return x
 
 
+@pytest.mark.slow
 def test_the_vectors_are_those_of_the_formula(tmp_path: Path) -> None:
     found = weights()
     bundle = bundle_from_hugging_face(write_folder(tmp_path / "bert", found))
@@ -171,6 +172,7 @@ def test_the_ids_of_document_001(minilm: Bundle) -> None:
     assert [tokenizer.piece(number) for number in ours[1:-1]] == ["hello", ",", "how", "are", "you", "doing", "?"]
 
 
+@pytest.mark.slow
 def test_sentences_of_one_meaning_are_alike(minilm: Bundle) -> None:
     pairs = [
         ("A man is playing a guitar.", "Someone plays an instrument.", "The stock market fell sharply."),

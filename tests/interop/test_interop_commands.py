@@ -28,6 +28,7 @@ def test_there_and_back(call: Call, bundle_folder: Path, exported: Path, tmp_pat
     assert back.code == 0 and back.out == call("translate", "--bundle", bundle_folder, stdin=LINES).out
 
 
+@pytest.mark.slow
 def test_tokenizers_may_be_named(call: Call, exported: Path, tmp_path: Path):
     away = (exported / "tokenizer.json").rename(tmp_path / "tokenizer.json")
     refused = call("import", "ct2", exported, "--out", tmp_path / "back")

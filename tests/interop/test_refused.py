@@ -59,6 +59,7 @@ def other_tokenizers(folder: Path) -> None:
     write_tokenizers(folder, train_pair(["other words"], ["other words"], TextSettings(vocabulary_size=300)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [

@@ -126,6 +126,7 @@ def test_spans_are_scored_as_seqeval_does() -> None:
     assert total.precision == pytest.approx(theirs.precision_score(right, said))
 
 
+@pytest.mark.slow
 def test_correlations_are_those_of_scipy() -> None:
     theirs = pytest.importorskip("scipy.stats", reason="scipy is not installed (the extra tasks)")
     random = Random(4)

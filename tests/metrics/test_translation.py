@@ -89,6 +89,7 @@ def test_blank_translations_are_scored() -> None:
     assert bleu([""], ["x"]).value == 0
 
 
+@pytest.mark.slow
 def test_what_cannot_be_scored_is_refused() -> None:
     with pytest.raises(DataError, match="2 outputs cannot be compared with 1 references"):
         bleu(["a", "b"], ["a"])

@@ -28,6 +28,7 @@ def test_what_has_numbers_draws_them_as_ever() -> None:
     assert torch.equal(found, wanted)
 
 
+@pytest.mark.slow
 def test_weights_that_are_put_into_an_undrawn_model_make_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever stood in its memory."""
     empty = torch.empty

@@ -200,6 +200,7 @@ def test_beginnings_are_kept_with_the_weights(tmp_path: Path) -> None:
     assert not tables  # what can be computed is not kept
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "millions"), [("bert-base", 110), ("bert-small", 11)])
 def test_presets_have_the_sizes_of_their_names(name: str, millions: int) -> None:
     with torch.device("meta"):

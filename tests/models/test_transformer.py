@@ -30,6 +30,7 @@ def counted(s: TransformerSettings, vocabulary: int) -> int:
     return vocabulary * s.width + encoder + decoder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "millions"),
     [
@@ -56,6 +57,7 @@ def test_weights_of_the_papers_models(changes: dict[str, object], millions: floa
     assert round(count_weights(model) / 1e6, digits) == millions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_is_a_model(name: str) -> None:
     settings = KINDS[str(PRESETS[name]["kind"])].model_validate(PRESETS[name])

@@ -38,6 +38,7 @@ def corpus(pairs: int) -> CorpusSize:
     return CorpusSize(pairs, used, sample)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pairs", [10, 2_000, 29_000, 200_000, 5_000_000])
 def test_every_size_of_corpus_gives_a_run_that_builds(pairs):
     sections, reasons = choose(corpus(pairs))

@@ -70,6 +70,7 @@ def test_seconds_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.settings.width == 96 and found.seconds == 0.96 and len(asked) < 12
 
 
+@pytest.mark.slow
 def test_an_update_takes_time() -> None:
     small = TransformerSettings(width=8, heads=2, feedforward_width=8, encoder_layers=1, decoder_layers=1)
     torch.manual_seed(1)

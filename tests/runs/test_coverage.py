@@ -21,6 +21,7 @@ def share_of_bytes(text: TextSettings) -> float:
     return sum(number in unknown_ids(tokenizer) for number in ids) / len(ids)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [True, False])
 def test_the_remedy_is_what_to_type(shared: bool) -> None:
     text = TextSettings(vocabulary_size=400, shared=shared)

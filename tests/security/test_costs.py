@@ -58,6 +58,7 @@ ODD: dict[str, Callable[[str], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ODD)
 def test_odd_settings_with_right_checksums(bundle_folder: Path, case: str) -> None:
     """`train --from-bundle` took some of them for a mistake in openwork."""

@@ -194,6 +194,7 @@ def test_what_others_put_into_a_checkpoint_stays(tmp_path: Path, trained: tuple[
     assert [inner.name for inner in path.iterdir()] == ["thesis.tex"] and checkpoints(tmp_path / "c") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["step-²", "step-٣", "step-", "step-1.old", "step--1"])
 def test_a_stray_folder_is_no_checkpoint(tmp_path: Path, trained: tuple[Training, Progress], name: str) -> None:
     training, progress = trained

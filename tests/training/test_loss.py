@@ -72,6 +72,7 @@ def case(tokens: int, width: int, vocabulary: int) -> tuple[Tensor, Tensor, Tens
     return hidden, weight, torch.randint(vocabulary, (tokens,), generator=generator)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 @given(st.integers(1, 23), st.integers(1, 7))
 def test_value_and_gradients_are_the_references_and_the_frameworks(smoothing: float, tokens: int, rows: int) -> None:

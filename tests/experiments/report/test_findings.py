@@ -136,6 +136,7 @@ def test_new_texts_by_both_ways(scored: Path):
     assert first.estimate.value == pytest.approx(corpus["one head"] - corpus["full"])
 
 
+@pytest.mark.slow
 def test_new_texts_with_a_base_are_a_family_of_their_own(scored: Path):
     """Two comparisons, so that the larger p stays what it is."""
     results = read_results(scored)

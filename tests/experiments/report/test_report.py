@@ -126,6 +126,7 @@ def section(document: ReportDocument, title: str) -> tuple[list[str], dict[str, 
     return list(found.sentences), {part.title: part for part in found.parts if isinstance(part, ReportTable)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_page_is_complete_and_loads_nothing(tmp_path: Path, kind: str, language: str):
@@ -139,6 +140,7 @@ def test_the_page_is_complete_and_loads_nothing(tmp_path: Path, kind: str, langu
     assert next(more for tag, more in page.elements if tag == "html") == {"lang": language}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_picture_has_its_data_beside_it(tmp_path: Path, kind: str):
     folder = KINDS[kind](tmp_path / "e")
@@ -363,6 +365,7 @@ def test_trials_that_cannot_be_compared_make_no_report(tmp_path: Path):
     assert not (folder / "report.html").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_chinese_is_complete(tmp_path: Path, kind: str):
     """Every sentence, heading, column and note has a translation; names and numbers have none."""

@@ -70,6 +70,7 @@ def test_no_character_becomes_more_than_the_table_says(rule: normalizers.Normali
         assert len(rule.normalize_str(text)) <= most, ascii(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [15, 38, 2000])
 @pytest.mark.parametrize("part", ["normalizer", "pre_tokenizer", "decoder"])
 def test_a_text_that_would_double_again_and_again(part: str, count: int, tmp_path: Path) -> None:
