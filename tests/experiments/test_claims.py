@@ -13,14 +13,14 @@ from openwork.experiments.experiment import Point
 
 GUIDED = GRID.replace('"grid"', '"guided"')
 RANDOM = GRID.replace('sampler = "grid"', 'sampler = "random"\ntrials = 6')
+pytestmark = pytest.mark.slow
+
 KILLED = """
 import os, sys
 from pathlib import Path
 from openwork.experiments.claims import Claims
 from openwork.experiments.file import read_experiment
 from openwork.experiments.folder import ExperimentFolder
-
-pytestmark = pytest.mark.slow
 folder = ExperimentFolder(Path(sys.argv[1]))
 assert Claims(read_experiment(folder.settings_file), folder).next().claim.number == 1
 os._exit(9)
