@@ -56,7 +56,7 @@ test: $(DEV) ## the whole test suite; ARGS="..." are passed to pytest
 	@$(PYTEST) -n 2 $(ARGS)
 
 # Types and tests at once: the checker uses one core, and the tests begin with reading files.
-check: $(DEV) ## formatting, lint, types, architecture and the fast tests: under a minute
+check: $(DEV) ## formatting, lint, types, architecture and the fast tests: one minute, or two on slow cores
 	@$(PYTHON) -m ruff format --check .
 	@$(PYTHON) -m ruff check .
 	@types="$$(mktemp)"; trap 'rm -f "$$types"' EXIT; \
