@@ -34,7 +34,8 @@ def trial(folder: Path, number: int, variant: str, seed: int, score: float | Non
     values = {"format": 1, "number": number, "variant": variant, "group": None, "settings": {}, "seed": seed}
     values |= {"state": "finished", "problem": None, "metric": "bleu", "validation": {"loss": 2.0, "bleu": score}}
     values |= {"signature": "nrefs:1|tok:13a", "tokenizers": "t1", "data": "d1", "updates": 500}
-    values |= {"seconds": 360.0, "cores": 2, "flops": 1e12, "weights": 5_000_000, "machine": MACHINE, **more}
+    values |= {"seconds": 360.0, "processor_seconds": 720.0, "flops": 1e12, "weights": 5_000_000}
+    values |= {"machine": MACHINE, **more}
     (place / "trial.json").write_text(json.dumps(values), "utf-8")
     return place
 

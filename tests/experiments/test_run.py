@@ -75,6 +75,7 @@ def every_training_is_an_ordinary_run_without_its_checkpoints(done: Done) -> Non
 
 def every_trial_has_the_same_budget(done: Done) -> None:
     fresh = [one for one in done.finished if one["copy_of"] is None and not one["variant"].startswith("without head")]
+    assert all(one["processor_seconds"] > 0 for one in fresh)
     if done.kind == "search":
         assert {one["updates"] for one in fresh} == {8}
     elif done.kind == "factors":

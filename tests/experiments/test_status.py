@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.samples import GRID, begun, carried_out
+from experiments.samples import GRID, HEAD, begun, carried_out
 from openwork.experiments.claims import Claims
 from openwork.experiments.result import TouchedTestSet, write_written
 from openwork.experiments.status import read_state, state_lines, summary_line, trial_name
@@ -37,6 +37,17 @@ def test_what_is_left_is_shared_by_the_workers(tmp_path: Path):
     assert read_state(experiment, folder).seconds_left == 120
     assert read_state(experiment, folder, workers=2).seconds_left == 60
     assert read_state(experiment, folder, workers=9).seconds_left == 30, "four trials keep four of nine busy"
+
+
+@pytest.mark.slow
+def test_scoring_a_model_without_a_head_takes_less_than_training_it(tmp_path: Path):
+    experiment, folder = begun(tmp_path, HEAD.format(kind="heads", more=""))
+    carried_out(experiment, folder, lambda point: 1.0, most=3)
+    for number, seconds in ((1, 100.0), (2, 140.0), (3, 2.0)):
+        result = folder.board().results[number]
+        write_written(folder.trial(number).result, result.model_copy(update={"seconds": seconds}))
+    state = read_state(experiment, folder)
+    assert state.planned == 14 and state.seconds_left == 11 * 2.0
 
 
 @pytest.mark.slow

@@ -1,7 +1,7 @@
 """The commands of `openwork`, each loaded when it runs: the help needs their names and sentences only."""
 
 import os
-from collections.abc import Iterator, MutableMapping
+from collections import UserDict
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -96,28 +96,16 @@ def load_command(name: str) -> Any:
     return command
 
 
-class LoadedCommands(MutableMapping[str, Any]):
+class LoadedCommands(UserDict[str, Any]):
     """The commands by name, each loaded when it is asked for."""
 
     def __init__(self) -> None:
-        self._loaded: dict[str, Any] = {}
+        super().__init__(dict.fromkeys(BY_NAME))
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self._loaded:
-            self._loaded[name] = load_command(name)
-        return self._loaded[name]
-
-    def __setitem__(self, name: str, command: Any) -> None:
-        self._loaded[name] = command
-
-    def __delitem__(self, name: str) -> None:
-        del self._loaded[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(BY_NAME)
-
-    def __len__(self) -> int:
-        return len(BY_NAME)
+        if self.data[name] is None:
+            self.data[name] = load_command(name)
+        return self.data[name]
 
 
 class LazyGroup(TyperGroup):

@@ -225,23 +225,30 @@ def _mean_figure(trials: Sequence[TrialResult]) -> float:
 
 
 def total(experiment: Experiment) -> tuple[int, int]:
-    """About how many trials the searches have, and how many come besides: copies of trials count as trials."""
+    """About how many trials take less than the budget, and how many all of it: copies of trials count as trials.
+
+    Less take the short ones of a search, and those that only score a model without a head.
+    """
     settings, section = experiment.settings, experiment.settings.experiment
     seeds, variants = len(section.seeds), list(experiment.variants)
     if section.kind == "factors":
         return 0, len(factor_points(experiment))
     if section.kind == "heads":
         heads = sum(count for _, count in heads_of(experiment.run_settings(Point(WHOLE, None, {}, 0)).model))
-        return 0, (seeds if section.bundle is None else 1) * (1 + heads)
-    known = 0 if settings.has_short_searches else 1  # of the trainings of each best: the search has made it
+        models = seeds if section.bundle is None else 1
+        return models * heads, models
+    short = settings.has_short_searches
+    known = 0 if short else 1  # of the trainings of each best: the search has made it
     if section.kind == "search":
         searches = [_length(experiment, experiment.space_of(name)) for name in variants]
-        return sum(searches), len(variants) * (seeds - known)
+        searched, whole = sum(searches), len(variants) * (seeds - known)
+        return (searched, whole) if short else (0, searched + whole)
     baselines = sum(variant.baseline for variant in settings.variants)
     own = [_length(experiment, variant.space) for variant in settings.variants if variant.space]
     exchanged = baselines * (1 + len(variants) - baselines) * seeds - known * baselines
     searched = baselines * _length(experiment, settings.space) + sum(own) + (1 - known) * len(variants)
-    return searched, exchanged + len(variants) * seeds
+    whole = exchanged + len(variants) * seeds
+    return (searched, whole) if short else (0, searched + whole)
 
 
 def _length(experiment: Experiment, space: dict[str, Dimension]) -> int:

@@ -69,7 +69,7 @@ class SetScores(Written):
 
 
 class TrialResult(Written):
-    """One trial.json. `settings` are those that the trial changes; `seconds` of training and validating.
+    """One trial.json. `settings` are those that the trial changes; `seconds` of training and validating, on the clock.
 
     What is not known is None. `copy_of`: the number of a trial that is the same training; such a copy took no time.
     `short`: it had the budget of a search's trials.
@@ -93,7 +93,7 @@ class TrialResult(Written):
     flops: float | None = None
     weights: int | None = None
     machine: str | None = None
-    cores: float | None = None
+    processor_seconds: float | None = None
     started: float | None = None
     ended: float | None = None
     copy_of: int | None = None
@@ -121,8 +121,8 @@ class TrialResult(Written):
 
     @property
     def core_hours(self) -> float | None:
-        """Hours times cores; None where either is unknown."""
-        return None if self.seconds is None or self.cores is None else self.seconds * self.cores / 3600
+        """Hours of one core that the trial has used, whatever ran beside it; None where they are unknown."""
+        return None if self.processor_seconds is None else self.processor_seconds / 3600
 
 
 def read_written(kind: type[AnyWritten], path: Path) -> AnyWritten | None:

@@ -1,8 +1,9 @@
 """The state of an experiment for a person: its trials, how far they are, and about how long it will take."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from statistics import fmean
 from typing import Any
 
 from openwork.base.messages import msg
@@ -11,7 +12,7 @@ from openwork.experiments.experiment import Experiment
 from openwork.experiments.folder import Board, ExperimentFolder, TrialClaim
 from openwork.experiments.heads import HEAD
 from openwork.experiments.plan import total
-from openwork.experiments.result import TouchedTestSet, TrialProblem, read_written
+from openwork.experiments.result import TouchedTestSet, TrialProblem, TrialResult, read_written
 from openwork.experiments.search.spaces import Value, setting_text
 from openwork.training.progress import duration
 
@@ -64,18 +65,42 @@ def read_state(experiment: Experiment, folder: ExperimentFolder, workers: int | 
     """The state of the experiment now; `workers` share what is left, as many as its file says unless given."""
     section, board = experiment.settings.experiment, folder.board()
     trials = tuple(_trial_state(folder, board, claim) for claim in board.claims.values())
-    searched, others = total(experiment)
+    lesser, whole = total(experiment)
     touched = read_written(TouchedTestSet, folder.test)
-    short = experiment.settings.budget.search if experiment.settings.budget is not None else 1.0
-    trained = [one for one in board.results.values() if one.copy_of is None and one.state == "finished"]
+    times = _mean_seconds(experiment, board)
     left = None
-    if trained:
-        seconds = sum(one.seconds or 0.0 for one in trained) / sum(short if one.short else 1 for one in trained)
-        undone = short * searched + others - sum(one.done * (short if one.short else 1) for one in trials)
-        left = max(0.0, undone) * seconds / min(workers or section.workers, max(1, round(undone)))
-    planned = max(searched + others, len(trials))
+    if times is not None:
+        undone = [lesser - _done(trials, is_lesser=True), whole - _done(trials, is_lesser=False)]
+        seconds = sum(max(0.0, count) * each for count, each in zip(undone, times, strict=True))
+        left = seconds / min(workers or section.workers, max(1, round(sum(undone))))
+    planned = max(lesser + whole, len(trials))
     tested = touched.started if touched is not None else None
     return ExperimentState(section.name, section.kind, section.metric, trials, planned, left, tested)
+
+
+def _takes_less(trial: TrialResult | TrialState) -> bool:
+    """Whether it trains less than the budget: a short trial, or a model without a head, which is only scored."""
+    return trial.short or HEAD in trial.settings
+
+
+def _done(trials: Sequence[TrialState], *, is_lesser: bool) -> float:
+    return sum(trial.done for trial in trials if _takes_less(trial) == is_lesser)
+
+
+def _mean_seconds(experiment: Experiment, board: Board) -> tuple[float, float] | None:
+    """Of a trial that takes less than the budget, and of one that takes all; None before one is over.
+
+    What was not seen yet follows from the other kind by `budget.search`; scoring, before it is seen, takes no time.
+    """
+    over = [one for one in board.results.values() if one.copy_of is None and one.state == "finished"]
+    lesser = [one.seconds or 0.0 for one in over if _takes_less(one)]
+    whole = [one.seconds or 0.0 for one in over if not _takes_less(one)]
+    part = experiment.budget.search if experiment.settings.has_short_searches else 0.0
+    if whole:
+        return (fmean(lesser) if lesser else part * fmean(whole)), fmean(whole)
+    if lesser:
+        return fmean(lesser), fmean(lesser) / part if part else 0.0
+    return None
 
 
 def _trial_state(folder: ExperimentFolder, board: Board, claim: TrialClaim) -> TrialState:

@@ -74,7 +74,7 @@ def train(updater: Updater, stream: Stream, run: LoopState) -> None:
         run.announce("started")
         updater.divisions = progress.divisions
         while run.goes_on():
-            before = time.perf_counter()
+            before, used = time.perf_counter(), time.process_time()
             batches = [stream.next(progress) for _ in range(run.settings.accumulate)]
             report = updater.update(batches, progress.step + 1, progress.rate_scale)
             progress.step = report.step
@@ -82,6 +82,7 @@ def train(updater: Updater, stream: Stream, run: LoopState) -> None:
             progress.target_tokens += report.target_tokens
             progress.seconds += time.perf_counter() - before
             run.announce("stepped", report)
+            progress.processor_seconds += time.process_time() - used
         run.announce("finished")
     finally:
         run.announce("closed")

@@ -40,7 +40,8 @@ class Progress:
 
     `skipped`: how many of the last ones were skipped, in a row; `returns`: how often the weights of a checkpoint came
     back; `rate_scale`: what is left of the schedule's rate since then (`observers/control.py`). `divisions`: into how
-    many parts a worker's share of a batch is divided, for want of memory.
+    many parts a worker's share of a batch is divided, for want of memory. `seconds` on the clock, without validations;
+    `processor_seconds` of all threads of this process, with them.
     """
 
     step: int = 0
@@ -53,6 +54,7 @@ class Progress:
     returns: int = 0
     rate_scale: float = 1.0
     divisions: int = 1
+    processor_seconds: float = 0.0
 
     def best(self, metric: Metric) -> Validation | None:
         """The best validation so far; of equal figures the one with the lower loss, then the earlier."""

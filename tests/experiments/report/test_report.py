@@ -4,12 +4,12 @@ import csv
 import re
 import xml.etree.ElementTree as ElementTree
 from functools import partial
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from experiments.simulated import arms, experiment, make_test_set, score_on_test_set, touch, trial
+from html_page import Page
 from openwork.base.errors import DataError
 from openwork.base.messages import catalogue
 from openwork.base.phrases import AsIs
@@ -22,7 +22,6 @@ from openwork.metrics.two_way_bootstrap import Draws, resample
 
 pytest.importorskip("scipy", reason="the extra experiments is not installed")
 
-VOID = {"meta", "link", "br", "img", "hr", "input"}
 ABLATION = '[[variants]]\nname = "full"\n[[variants]]\nname = "one head"\nsettings = {"model.heads" = 1}\n'
 SCORES = {"full": [30.0, 31.0, 30.5], "one head": [28.2, 28.4, 28.3], "other": [30.1, 30.9, 30.4]}
 
@@ -32,31 +31,6 @@ def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     """How many resamples are drawn is not what these tests look at."""
     monkeypatch.setattr(findings, "resample", partial(resample, draws=Draws(50)))
     monkeypatch.setattr(findings, "PAIRED", Effort(50, 50))
-
-
-class Page(HTMLParser):
-    """Elements with their attributes, the text, and whether all is closed in order."""
-
-    def __init__(self, source: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: list[str] = []
-        self.open: list[str] = []
-        self.feed(source)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] != "style" and data.strip():
-            self.texts.append(data.strip())
 
 
 def ablation(folder: Path, name: str = "full", title: str = "ablations", problem: str = "it diverged") -> Path:
@@ -193,7 +167,7 @@ def test_what_is_said_of_an_ablation(tmp_path: Path):
     assert [row[0] for row in means.rows] == ["full", "one head", "other full"]
     first = dict(zip(means.columns, means.rows[0], strict=False))
     assert (first["seeds"], first["weights"], first["updates"]) == ("3", "5,000,000", "500")
-    assert first["core-hours"] == "0.60", "three trainings of 360 seconds on two cores"
+    assert first["core-hours"] == "0.60", "three trainings of 720 seconds of a core"
     assert first["FLOPs"] == "3.00e+12"
     assert means.rows[0][3:6] == ["30.50", "29.26 … 31.74", "≈"], "s = 0.5, t = 4.303"
     assert means.rows[1][5] == "" and means.rows[2][8] == "≈"

@@ -136,11 +136,12 @@ class TrialRunner:
                 link_tree(source.path / name, trial.path / name)
         kept = ("number", "variant", "group", "settings", "seed", "started", "ended", "copy_of", "short")
         named = self._named(claim)
-        return found.model_copy(update={key: getattr(named, key) for key in kept} | {"seconds": 0.0, "flops": 0.0})
+        free = dict.fromkeys(("seconds", "processor_seconds", "flops"), 0.0)
+        return found.model_copy(update={key: getattr(named, key) for key in kept} | free)
 
     def _scored(self, claim: TrialClaim) -> TrialResult:
         """The trained model, whole or without a head, scored on the validation pairs."""
-        point, before = claim.point, time.time()
+        point, before, used = claim.point, time.time(), time.process_time()
         settings = self.experiment.run_settings(point)
         corpus, bundle = self.corpora.of(settings), self._bundle(point.seed)
         if bundle.tokenizers.fingerprint != corpus.tokenizers.fingerprint:
@@ -156,7 +157,8 @@ class TrialRunner:
             found = validator.validate(0)
         settings = settings.model_copy(update={"model": bundle.settings.model})
         measured = self._measured(claim, settings, corpus, found, Progress())
-        return measured.model_copy(update={"seconds": round(time.time() - before, 3)})
+        took = {"seconds": time.time() - before, "processor_seconds": time.process_time() - used}
+        return measured.model_copy(update={name: round(seconds, 3) for name, seconds in took.items()})
 
     def _bundle_path(self, seed: int) -> Path:
         """The trained model that heads are removed from."""
@@ -182,7 +184,9 @@ class TrialRunner:
             "validation": figures, "signature": self._signature(chosen), "weights": cost.weights,
             "tokenizers": corpus.tokenizers.fingerprint, "data": corpus.train.fingerprint,
             "updates": progress.step, "target_tokens": progress.target_tokens,
-            "seconds": round(progress.seconds + validating, 3), "flops": cost.training_flops * progress.target_tokens,
+            "seconds": round(progress.seconds + validating, 3),
+            "processor_seconds": round(progress.processor_seconds, 3),
+            "flops": cost.training_flops * progress.target_tokens,
         }  # fmt: skip
         return self._named(claim).model_copy(update=measured)
 
@@ -207,7 +211,7 @@ class TrialRunner:
         return TrialResult(
             number=claim.number, variant=point.variant, group=point.group, settings=point.settings, seed=point.seed,
             state="finished", metric=self.experiment.settings.experiment.metric,
-            machine=self.machine, cores=torch.get_num_threads(),
+            machine=self.machine,
             started=claim.started, ended=round(time.time(), 3), copy_of=claim.copy_of, short=point.short,
         )  # fmt: skip
 
