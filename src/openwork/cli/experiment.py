@@ -1,6 +1,7 @@
 """openwork experiment"""
 
 import os
+import shlex
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from typer import Argument, Option
 
 from openwork.base.errors import OpenworkError, UsageError
 from openwork.base.limits import THREADS
+from openwork.base.toml import write_value
 from openwork.cli.options import AsJson, as_command
 from openwork.cli.terminal import INTERRUPTED, print_lines, print_result, progress_console, report, translated
 
@@ -82,7 +84,10 @@ def run(
             )
         _go_on(named, None, who)
     else:
-        _go_on(out or Path(named.stem), find_run_file(named), who, assignments or ())
+        changes = assignments or []
+        typed = shlex.join(["openwork", "experiment", "run", str(named), *(f"--set={change}" for change in changes)])
+        noted = [*changes, f"experiment.command={write_value(typed)}"]
+        _go_on(out or Path(named.stem), find_run_file(named), who, noted)
 
 
 def resume(folder: Named, *, who: WorkerOptions) -> None:
