@@ -6,7 +6,7 @@ then increased alone, in finer steps; not for seconds, which vary between measur
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -66,10 +66,6 @@ class Sized:
     weights: int
     flops: float
     seconds: float | None
-
-    @property
-    def widths(self) -> dict[str, int]:
-        return _widths(self.settings)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -191,10 +187,6 @@ def size_lines(found: Sequence[Sized], budget: Budget, vocabulary: int = VOCABUL
             f"{sized.weights:,} weights, {sized.flops / 1e6:,.2f} million operations forward for a target token"
         )
         took = msg(f", {sized.seconds:.3g} seconds an update") if sized.seconds is not None else ""
-        widths = ", ".join(f"{key} = {value}" for key, value in sized.widths.items())
+        widths = ", ".join(f"{key} = {value}" for key, value in _widths(sized.settings).items())
         lines += [Joined(AsIs(f"{sized.name}: "), figures, took), AsIs(f"  kind = {sized.settings.kind}, {widths}")]
     return lines
-
-
-def size_values(found: Sequence[Sized], budget: Budget, vocabulary: int = VOCABULARY) -> dict[str, Any]:
-    return {"budget": asdict(budget), "vocabulary": vocabulary, "models": [sized.to_json() for sized in found]}

@@ -115,7 +115,6 @@ class BatchTranslator:
 
     @property
     def device(self) -> torch.device:
-        """Where the model's weights are."""
         return self.engine.device
 
     def translate(

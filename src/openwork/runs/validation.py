@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from openwork.base.symbols import SYMBOL_IDS
+from openwork.base.tasks import Task
 from openwork.data.batching import Batch, BatchPlan, BatchSettings, assemble
 from openwork.data.records import Pair
 from openwork.data.store import TokenStore
@@ -69,7 +70,7 @@ class LabelScoring(Scoring):
 
     def __init__(self, labeller: Labeller, processes: Processes = ALONE) -> None:
         super().__init__(labeller.best, processes)
-        self.task = labeller.task
+        self.task: Task = labeller.task
 
     def scores(self, pairs: Sequence[Pair], hypotheses: Sequence[str]) -> tuple[dict[str, Any], str]:
         references = [" ".join(pair.target.split()) for pair in pairs]

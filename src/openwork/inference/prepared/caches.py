@@ -72,7 +72,6 @@ class PreparedMemory:
 
     @property
     def sentences(self) -> int:
-        """The number of sentences."""
         return self.bias.shape[0]
 
     def select(self, sentences: Int[Tensor, "sentences"]) -> "PreparedMemory":

@@ -247,47 +247,39 @@ def own_weights(
     `order`: of the stream's numbers, for weights that lie along it. `pieces`: the vocabularies by side. `rows`: of
     the embeddings, where there may be more than the vocabulary has ids.
     """
+
+    def whole(place: WeightPlace) -> Tensor:
+        name = next((name for name in place.hf_names if name in weights), None)
+        if name is None:
+            raise BundleError(
+                f"{folder}: a weight is missing",
+                why=f"there is no {' or '.join(place.hf_names)}",
+                hint="fetch the folder again: config.json and weights must be of one model",
+                code="B016",
+            )
+        tensor = weights[name].float()
+        if place.openwork_name == "bias":
+            tensor = tensor.flatten()
+        if place.transposed and tensor.ndim == 2:
+            tensor = tensor.t()
+        if order is not None and place.stream is not None:
+            if tensor.ndim <= place.stream or tensor.shape[place.stream] != len(order):
+                raise size_error(folder, name, tensor, (*"*" * place.stream, len(order)))
+            tensor = tensor.index_select(place.stream, order)
+        if place.pieces is not None:
+            vocabulary = pieces[place.pieces]
+            wanted = vocabulary.external_size if rows is None else rows
+            if tensor.shape[:1] != (wanted,):
+                raise size_error(folder, name, tensor, (wanted, "..."))
+            tensor = vocabulary.gather(tensor)
+        if place.halves and tensor.shape[0] % place.halves == 0:  # another size is left for the comparison of shapes
+            tensor = tensor.unflatten(0, (-1, 2, place.halves // 2)).transpose(1, 2).flatten(0, 2)
+        return tensor[place.before :].contiguous()
+
     found: dict[str, Tensor] = {}
     for place in places:
-        tensor = _own_weight(place, weights, pieces, folder, order, rows)
-        found |= zip(place.own_names, tensor.chunk(max(len(place.parts), 1)), strict=True)
+        found |= zip(place.own_names, whole(place).chunk(max(len(place.parts), 1)), strict=True)
     return found
-
-
-def _own_weight(
-    place: WeightPlace,
-    weights: Mapping[str, Tensor],
-    pieces: Mapping[str, Vocabulary],
-    folder: Path,
-    order: Tensor | None,
-    rows: int | None,
-) -> Tensor:
-    name = next((name for name in place.hf_names if name in weights), None)
-    if name is None:
-        raise BundleError(
-            f"{folder}: a weight is missing",
-            why=f"there is no {' or '.join(place.hf_names)}",
-            hint="fetch the folder again: config.json and weights must be of one model",
-            code="B016",
-        )
-    tensor = weights[name].float()
-    if place.openwork_name == "bias":
-        tensor = tensor.flatten()
-    if place.transposed and tensor.ndim == 2:
-        tensor = tensor.t()
-    if order is not None and place.stream is not None:
-        if tensor.ndim <= place.stream or tensor.shape[place.stream] != len(order):
-            raise size_error(folder, name, tensor, (*"*" * place.stream, len(order)))
-        tensor = tensor.index_select(place.stream, order)
-    if place.pieces is not None:
-        vocabulary = pieces[place.pieces]
-        rows = vocabulary.external_size if rows is None else rows
-        if tensor.shape[:1] != (rows,):
-            raise size_error(folder, name, tensor, (rows, "..."))
-        tensor = vocabulary.gather(tensor)
-    if place.halves and tensor.shape[0] % place.halves == 0:  # another size is left for the comparison of shapes
-        tensor = tensor.unflatten(0, (-1, 2, place.halves // 2)).transpose(1, 2).flatten(0, 2)
-    return tensor[place.before :].contiguous()
 
 
 def build_imported(
