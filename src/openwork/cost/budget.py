@@ -5,6 +5,7 @@ then increased alone, in finer steps; not for seconds, which vary between measur
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -154,10 +155,7 @@ def _most(fits: Callable[[int], bool], least: int) -> int:
     low, high = least - 1, max(least, 1)
     while high <= WIDEST and fits(high):
         low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
+    return bisect_left(range(high), True, lo=low + 1, key=lambda number: not fits(number)) - 1
 
 
 def seconds_an_update(settings: ModelSettings, vocabulary: int) -> float:
