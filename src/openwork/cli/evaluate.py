@@ -42,7 +42,6 @@ class SetOptions:
         return self.source, self.reference, self.file
 
     def read(self) -> Any:
-        """The sources and references."""
         from openwork.evaluation.evaluate import EvaluationSet
 
         if self.file is not None:
@@ -51,7 +50,6 @@ class SetOptions:
 
     @property
     def column_names(self) -> list[str]:
-        """The names of the file's columns."""
         return [name.strip() for name in self.columns.split(",")]
 
 

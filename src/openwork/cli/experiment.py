@@ -191,12 +191,8 @@ def _go_on(out: Path, file: Path | None, who: WorkerOptions, assignments: Sequen
     if not _carry_out(experiment, folder, who):
         report("saved; to continue, run the same command again")
         raise typer.Exit(INTERRUPTED)
-    finish(experiment, folder, report, _tell_tested)
+    finish(experiment, folder, report, lambda place, count: report(f"test set: trial {place:,} of {count:,}"))
     report(f"done: {folder.path}; its report: openwork experiment report {folder.path}")
-
-
-def _tell_tested(place: int, count: int) -> None:
-    report(f"test set: trial {place:,} of {count:,}")
 
 
 def _work_for(parent: int, folder: "ExperimentFolder") -> None:
@@ -208,12 +204,13 @@ def _work_for(parent: int, folder: "ExperimentFolder") -> None:
 
 def _carry_out(experiment: "Experiment", folder: "ExperimentFolder", who: WorkerOptions) -> bool:
     """Carries out the trials, and shows them meanwhile; False where it was interrupted."""
+    from openwork.experiments.status import read_state
     from openwork.experiments.trials.work import Crew, ray_worker, work
     from openwork.machine.ray_pool import RayPool
 
     count = who.workers or experiment.settings.experiment.workers
     pool = RayPool(count, who.address) if who.on == "ray" else None
-    with _shown(partial(_state, experiment, folder, count)):
+    with _shown(partial(read_state, experiment, folder, count)):
         if pool is not None:
             results = list(pool.run(partial(ray_worker, str(folder.path.absolute())), range(count)))
             failed = [result for _, result in results if isinstance(result, OpenworkError)]
@@ -227,12 +224,6 @@ def _carry_out(experiment: "Experiment", folder: "ExperimentFolder", who: Worker
                 return crew.wait()
         except KeyboardInterrupt:  # between two trials; a training saves itself
             return False
-
-
-def _state(experiment: "Experiment", folder: "ExperimentFolder", workers: int) -> "ExperimentState":
-    from openwork.experiments.status import read_state
-
-    return read_state(experiment, folder, workers)
 
 
 @contextmanager

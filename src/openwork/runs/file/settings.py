@@ -14,19 +14,6 @@ from openwork.models.settings import ONE_VOCABULARY, TransformerSettings
 from openwork.text.settings import TextSettings
 from openwork.training.settings import FineTuningSettings, TrainingSettings
 
-
-class DataSection(Settings):
-    """The section that is read before the other settings are chosen."""
-
-    data: DataSettings
-
-
-class TuningSection(Settings):
-    """The section that names the bundle to start from; it is read before the settings that the bundle decides."""
-
-    fine_tuning: FineTuningSettings
-
-
 # Of models that write; others have the score of their task, from 0 to 100.
 METRICS = {"generate": ("bleu", "chrf", "exact", "loss"), "language-model": ("loss",)}
 
