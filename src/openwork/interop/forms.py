@@ -16,6 +16,7 @@ from openwork.interop.hugging_face.bart import read_hugging_face, write_model_fi
 from openwork.interop.hugging_face.bert import bundle_from_bert, write_bert
 from openwork.interop.hugging_face.decoder import FAMILIES, read_decoder, write_decoder
 from openwork.interop.hugging_face.folder import CONFIG, card_of, read_json_object
+from openwork.interop.hugging_face.t5 import bundle_from_t5
 from openwork.interop.hugging_face.tokenizers import VOCABULARY, read_single, read_tokenizers, write_tokenizers
 from openwork.interop.vocabulary import sizes_differ
 from openwork.models.settings import DecoderSettings, EncoderSettings
@@ -68,6 +69,7 @@ def _language_model(folder: Path, content: Mapping[str, object]) -> Bundle:
 # Readers of models other than the BART family, by type: from a folder and its configuration.
 OTHERS: dict[str, Callable[[Path, dict[str, Any]], Bundle]] = {
     "bert": bundle_from_bert,
+    **dict.fromkeys(("t5", "mt5"), bundle_from_t5),
     **dict.fromkeys(FAMILIES, _language_model),
 }
 

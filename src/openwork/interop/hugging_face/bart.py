@@ -163,7 +163,7 @@ def read_config(folder: Path) -> HuggingFaceConfig:
     if content.get("model_type") not in ARCHITECTURES:
         raise BundleError(
             f"{folder / hf.CONFIG}: a model of type {content.get('model_type')!r} cannot be read",
-            why=f"openwork reads {', '.join((*ARCHITECTURES, 'gpt2', 'llama'))}",
+            why=f"openwork reads {', '.join((*ARCHITECTURES, 't5', 'mt5', 'bert', 'gpt2', 'llama'))}",
             hint="import a model of one of these types, or convert this one with CTranslate2 and import it as ct2",
             code="B019",
         )
