@@ -30,6 +30,7 @@ class Run:
     validations: Sequence[Validation]
 
     def load(self) -> TrainedModel:
+        """The trained model."""
         return load(self.path)
 
     def __repr__(self) -> str:
