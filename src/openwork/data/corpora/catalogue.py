@@ -8,7 +8,7 @@ from typing import Any
 
 from openwork.base.errors import DataError
 from openwork.base.phrases import AsIs, Joined, Padded, shown_width
-from openwork.data.corpora import dates, dialogues, docstrings, labelled, parallel, synthetic, wmt14
+from openwork.data.corpora import dates, dialogues, docstrings, entities, labelled, parallel, synthetic, wmt14
 from openwork.data.corpora.corpus import SPLITS as ROLES
 from openwork.data.corpora.corpus import NamedCorpus
 from openwork.data.corpora.download import Progress, silent
@@ -22,6 +22,12 @@ CORPORA: dict[str, NamedCorpus] = {
         generate=lambda *given: (example.pair for example in dates.generate(*given)),
     ),
     "dialogues": NamedCorpus("generated", "built in", pairs=(40_000, 1_000, 1_000), generate=dialogues.generate),
+    "entities": NamedCorpus(
+        "generated, with names of Unicode CLDR (Unicode License v3)",
+        "built in",
+        pairs=(20_000, 1_000, 1_000),
+        generate=entities.generate,
+    ),
     "copy": NamedCorpus("generated", "built in", pairs=(20_000, 500, 500), generate=synthetic.copy),
     "reverse": NamedCorpus("generated", "built in", pairs=(20_000, 500, 500), generate=synthetic.reverse),
     **parallel.CORPORA,

@@ -8,6 +8,7 @@ from typing import Literal
 from openwork.base.compression import ENDINGS
 from openwork.base.errors import DataError
 from openwork.data.filters import Dropped
+from openwork.data.readers.conll import read_conll
 from openwork.data.readers.exchange import read_tmx, read_xliff
 from openwork.data.readers.lines import read_jsonl, read_tsv
 from openwork.data.readers.po import read_po
@@ -32,6 +33,7 @@ FORMATS: dict[str, Format] = {
     "tmx": Format(read_tmx, (".tmx",)),
     "xliff": Format(read_xliff, (".xlf", ".xliff")),
     "po": Format(read_po, (".po", ".pot")),
+    "conll": Format(lambda path, _: read_conll(path), (".conll", ".iob", ".bio")),
 }
 
 
