@@ -110,7 +110,7 @@ class Pretrained:
 
 
 def _built(settings: ModelSettings, tokenizers: TokenizerPair) -> SequenceModel:
-    return build_model(settings, tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size)
+    return build_model(settings, *tokenizers.sizes)
 
 
 def _learnt(model: SequenceModel) -> dict[str, Tensor]:
