@@ -17,8 +17,9 @@ from openwork.interop.hugging_face.bert import bundle_from_bert, write_bert
 from openwork.interop.hugging_face.config import CONFIG, card_of, read_json_object
 from openwork.interop.hugging_face.decoder import FAMILIES, read_decoder, write_decoder
 from openwork.interop.hugging_face.tokenizers import VOCABULARY, read_single, read_tokenizers, write_tokenizers
+from openwork.interop.hugging_face.vit import bundle_from_vit, write_vit
 from openwork.interop.vocabulary import sizes_differ
-from openwork.models.settings import DecoderSettings, EncoderSettings
+from openwork.models.settings import DecoderSettings, EncoderSettings, VisionSettings
 from openwork.text.external.adapted import AdaptedTokenizer
 from openwork.text.external.library import read_json
 from openwork.text.external.marian import UNKNOWN
@@ -68,6 +69,7 @@ def _language_model(folder: Path, content: Mapping[str, object]) -> Bundle:
 # Readers of models other than the BART family, by type: from a folder and its configuration.
 OTHERS: dict[str, Callable[[Path, dict[str, Any]], Bundle]] = {
     "bert": bundle_from_bert,
+    "vit": bundle_from_vit,
     **dict.fromkeys(FAMILIES, _language_model),
 }
 
@@ -89,7 +91,11 @@ def _write_encoder_decoder(folder: Path, bundle: Bundle) -> None:
 
 
 # Writers of models other than encoder-decoders, by their settings.
-WRITERS: dict[type, Callable[[Path, Bundle], None]] = {EncoderSettings: write_bert, DecoderSettings: write_decoder}
+WRITERS: dict[type, Callable[[Path, Bundle], None]] = {
+    EncoderSettings: write_bert,
+    DecoderSettings: write_decoder,
+    VisionSettings: write_vit,
+}
 
 
 class ModelFormat(NamedTuple):
