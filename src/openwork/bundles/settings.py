@@ -10,6 +10,7 @@ from safetensors import SafetensorError, safe_open
 from openwork.base.config import Layer, Settings, build, read_written_file
 from openwork.base.errors import BundleError, ConfigError
 from openwork.base.regular_files import check_regular
+from openwork.base.sources import SourceEncoder
 from openwork.base.tasks import Task, task_of
 from openwork.bundles.folder import CONFIG, WEIGHTS
 from openwork.decoding.settings import DecodingSettings
@@ -100,9 +101,12 @@ class _Encoding(Protocol):
 
 def load_tokenizers(folder: Path, settings: _Encoding) -> TokenizerPair:
     """The tokenizers in the folder of a run or bundle, as its task needs them; sources that are pictures need none."""
-    if settings.picture is not None:
-        return TokenizerPair.load(folder, PicturePatches(settings.picture))
-    return tokenizers_for_task(TokenizerPair.load(folder), task_of(settings.model))
+    return tokenizers_for_task(TokenizerPair.load(folder, encoder_of(settings)), task_of(settings.model))
+
+
+def encoder_of(settings: _Encoding) -> SourceEncoder | None:
+    """What reads sources that are no text; None for texts, whose tokenizer is a file."""
+    return None if settings.picture is None else PicturePatches(settings.picture)
 
 
 def tokenizers_for_task(tokenizers: TokenizerPair, task: Task) -> TokenizerPair:

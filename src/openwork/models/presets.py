@@ -133,13 +133,14 @@ BERT: dict[str, dict[str, object]] = {
         **_BERT, "width": 256, "feedforward_width": 1024, "heads": 4, "layers": 4, "maximum_length": 512,
     },
 }  # fmt: skip
-# The Vision Transformer (Dosovitskiy et al. 2021, table 1, and their published code), and one for two cores.
+# The Vision Transformer (Dosovitskiy et al. 2021, table 1, and their published code), and one for two cores. The number
+# of positions follows from the pictures' size in a run file; 197 are those of 224 x 224 pixels.
 _VIT: dict[str, object] = {
     "kind": "vit", "norm": "pre", "positions": "learned", "feedforward": "gelu", "attention_bias": True,
     "embedding_scale": False,
 }  # fmt: skip
 VIT: dict[str, dict[str, object]] = {
-    "vit-base": {**_VIT, "width": 768, "feedforward_width": 3072, "heads": 12, "layers": 12},
+    "vit-base": {**_VIT, "width": 768, "feedforward_width": 3072, "heads": 12, "layers": 12, "maximum_length": 197},
     "vit-small": {**_VIT, "width": 128, "feedforward_width": 256, "heads": 4, "layers": 4},
 }
 # The rows of the paper's table 3; "paper-base" and "paper-big" are two of them.

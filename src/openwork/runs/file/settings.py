@@ -28,6 +28,12 @@ class TuningSection(Settings):
     fine_tuning: FineTuningSettings
 
 
+class PictureSection(Settings):
+    """The section on which the number of a model's positions depends."""
+
+    picture: PictureSettings
+
+
 # Of models that write; others have the score of their task, from 0 to 100.
 METRICS = {"generate": ("bleu", "chrf", "exact", "loss"), "language-model": ("loss",)}
 
