@@ -69,7 +69,7 @@ def test_presets_and_defaults_have_the_sizes_that_they_had() -> None:
         "plain-small": 5_280_256, "luong-small": 6_068_736, "rnn-tagger": 2_089_024, "lstm-tagger": 3_344_192,
         "lstm-classifier": 3_409_984, "gru-classifier": 3_343_936, "elmo-small": 2_729_792, "ulmfit-small": 3_108_672,
         "convs2s-small": 7_833_600, "bytenet-small": 8_428_416, "wavenet-small": 7_698_688, "bert-base": 98_337_344,
-        "bert-small": 7_460_928,
+        "bert-small": 7_460_928, "t5-small": 48_186_368, "t5-v1-1-small": 56_352_768,
     }  # fmt: skip
     of_the_paper = {row.preset for row in ROWS}
     found = {name: weights_of(model_settings(PRESETS[name]), 8000) for name in PRESETS if name not in of_the_paper}

@@ -223,7 +223,7 @@ def test_python_docs_are_split_without_a_shared_paragraph(tmp_path: Path) -> Non
     assert not {pair.source for pair in found["train"]} & {pair.source for pair in found["valid"] + found["test"]}
     for split, pairs in found.items():
         assert list(load("python-docs-zh-en", split, tmp_path)) == [pair[::-1] for pair in pairs]
-    with pytest.raises(DataError, match=r"python-docs\.en\.gz is not on this machine"):
+    with pytest.raises(DataError, match=r"python-docs\.en is not on this machine"):
         load("python-docs-zh-en", "train")
 
 

@@ -34,9 +34,9 @@ def test_another_experiment_does_not_go_on_in_the_folder(tmp_path: Path):
         folder.begin(other, other.base)
 
 
-def test_more_workers_are_no_other_experiment(tmp_path: Path):
+def test_more_workers_or_another_command_are_no_other_experiment(tmp_path: Path):
     _, folder = begun(tmp_path, GRID)
-    other = read_experiment(write_experiment(tmp_path, GRID.replace("sampler", "workers = 2\nsampler")))
+    other = read_experiment(write_experiment(tmp_path, GRID.replace("sampler", "workers = 2\ncommand = 'x'\nsampler")))
     folder.begin(other, other.base)
 
 

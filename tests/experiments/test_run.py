@@ -115,7 +115,9 @@ def status_and_report(done: Done) -> None:
     assert len(state["trials"]) == KINDS[done.kind] and (state["tested"] is None) == (done.kind == "heads")
     report = openwork("experiment", "report", done.folder)
     assert report.code == 0, report.err
-    assert (done.folder / "report.html").is_file() and (done.folder / "report.md").is_file()
+    assert (done.folder / "report.html").is_file()
+    command = f"openwork experiment run {SMOKE / done.kind}.toml".replace("_", r"\_")
+    assert f"- command: {command}\n" in (done.folder / "report.md").read_text("utf-8"), "the way to repeat it"
 
 
 def the_number_of_workers_changes_no_figure(done: Done, out: Path) -> None:

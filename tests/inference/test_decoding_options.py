@@ -12,8 +12,7 @@ from journeys.command import Finished, told
 from openwork.bundles.bundle import Bundle, write_bundle
 from openwork.decoding.settings import DecodingSettings
 from openwork.inference.requests import Constrainer, Request, piece_bytes, read_json
-from openwork.inference.streaming import StreamedText
-from openwork.inference.translator import BatchTranslator
+from openwork.inference.translator import BatchTranslator, StreamedText
 
 pytestmark = pytest.mark.slow
 

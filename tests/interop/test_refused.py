@@ -13,7 +13,7 @@ from openwork.interop.ctranslate2.binary import read_binary, write_binary
 from openwork.interop.ctranslate2.reading import read_ctranslate2
 from openwork.interop.ctranslate2.writing import write_ctranslate2
 from openwork.interop.forms import bundle_from_hugging_face, write_hugging_face_folder
-from openwork.interop.hugging_face import config as hugging_face_config
+from openwork.interop.hugging_face import folder as hugging_face_folder
 from openwork.interop.hugging_face.tokenizers import write_tokenizers
 from openwork.interop.vocabulary import token_names
 from openwork.text.external.adapted import AdaptedTokenizer
@@ -86,7 +86,7 @@ def test_folders_of_hugging_face(spoil: Callable[[Path], None], words: str, tmp_
 def test_a_configuration_that_is_no_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     folder = tmp_path / "there"
     write_hugging_face_folder(folder, small_bundle(norm="post", norm_epsilon=1e-5))
-    monkeypatch.setattr(hugging_face_config, "MOST_BYTES", 100)
+    monkeypatch.setattr(hugging_face_folder, "MOST_BYTES", 100)
     with pytest.raises(BundleError, match="no configuration") as refused:
         bundle_from_hugging_face(folder)
     assert refused.value.why == "it has more than 100 bytes"

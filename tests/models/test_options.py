@@ -51,6 +51,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "glu": {"feedforward": "glu"},
     "reglu": {"feedforward": "reglu"},
     "geglu": {"feedforward": "geglu"},
+    "geglu by tanh": {"feedforward": "geglu-tanh"},
     "swiglu": {"feedforward": "swiglu"},
 }
 

@@ -12,8 +12,8 @@ pytest.importorskip("transformers", reason="the extra parity is not installed: m
 from interop.conversions import to_external, to_own, write_hugging_face
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
-from openwork.interop.hugging_face.bart import ImportedModel, read_hugging_face
-from openwork.interop.hugging_face.config import decoding_settings, read_generation
+from openwork.interop.hugging_face.bart import read_hugging_face
+from openwork.interop.hugging_face.folder import ImportedModel, decoding_settings, read_generation
 from openwork.interop.vocabulary import Vocabulary
 from openwork.models.build import build_model
 from openwork.models.settings import TransformerSettings

@@ -18,7 +18,7 @@ from openwork.inference.translator import BatchTranslator
 from openwork.models.build import build_model
 from openwork.models.settings import EncoderSettings
 from openwork.runs.file.resolve import resolve_run
-from openwork.runs.validation import MaskedScoring, Validator, scoring_of
+from openwork.runs.validation import MaskedScoring, Validator
 from openwork.training.computing.choice import validation_arrangement
 from openwork.training.settings import TrainingSettings
 
@@ -33,7 +33,7 @@ def validator(bundle: Bundle, folder: Path, seed: int) -> Validator:
     model = build_model(EncoderSettings(task="fill", width=16, heads=2, feedforward_width=16, layers=1), size, size)
     same = validation_arrangement(TrainingSettings(seed=seed), model)
     translator = BatchTranslator(model, bundle.tokenizers, DecodingSettings(beam=1))
-    scoring = scoring_of("fill", model, translator, store, same, "float32", None)
+    scoring = MaskedScoring(model, bundle.tokenizers.source, store, same, "float32")
     return Validator(model, translator, store, pairs, "float32", scoring, same)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from openwork.base import toml
 from openwork.base.errors import ConfigError, UsageError
@@ -271,6 +271,14 @@ def build(
         return settings_class.model_validate_json(_as_json(mapping))
     except ValidationError as error:
         raise explain(error, settings_class, mapping, origins or {}) from error
+
+
+def build_section(
+    section_class: type[AnySettings], name: str, values: Any, origins: Mapping[str, ValueOrigin]
+) -> AnySettings:
+    """One section of a run file, built alone; `ConfigError` as of `build`, with the section in the names of keys."""
+    whole = create_model("Section", __base__=Settings, **{name: (section_class, ...)})  # pyright: ignore
+    return getattr(build(whole, {name: values}, origins), name)
 
 
 def find_mistakes(

@@ -52,12 +52,12 @@ def standard_input() -> BinaryIO:
     return open(sys.stdin.fileno(), "rb", closefd=False)
 
 
-def lines_of(stream: BinaryIO) -> Iterator[bytes]:
-    """The lines with their line ends; of a very long line only the part that `clean_line` needs."""
-    while line := stream.readline(LONGEST_READ):
+def lines_of(stream: BinaryIO, most: int = LONGEST_READ) -> Iterator[bytes]:
+    """The lines with their line ends; of a longer one only `most` bytes, by default those of `clean_line`."""
+    while line := stream.readline(most):
         rest = line
-        while not rest.endswith(b"\n") and len(rest) == LONGEST_READ:
-            rest = stream.readline(LONGEST_READ)
+        while not rest.endswith(b"\n") and len(rest) == most:
+            rest = stream.readline(most)
         yield line
 
 

@@ -37,23 +37,17 @@ class Colour:
 
 
 PAPER = Colour("#fbfaf7", "#16181d")
-INK = Colour("#1d2126", "#e6e4de")
-MUTED = Colour("#5b6270", "#a6adba")
-RULE = Colour("#dcd8ce", "#363a43")
 BLUE = Colour("#0068a3", "#56b4e9")
-ORANGE = Colour("#b34700", "#f0924e")
-GREEN = Colour("#00705a", "#3fc49a")
-VIOLET = Colour("#6f4aa8", "#b79ae6")
 
 ROLES: dict[str, Colour] = {
     "paper": PAPER,
-    "ink": INK,
-    "muted": MUTED,
-    "rule": RULE,
+    "ink": Colour("#1d2126", "#e6e4de"),
+    "muted": Colour("#5b6270", "#a6adba"),
+    "rule": Colour("#dcd8ce", "#363a43"),
     "blue": BLUE,
-    "orange": ORANGE,
-    "green": GREEN,
-    "violet": VIOLET,
+    "orange": Colour("#b34700", "#f0924e"),
+    "green": Colour("#00705a", "#3fc49a"),
+    "violet": Colour("#6f4aa8", "#b79ae6"),
 }
 
 # What tells series apart: a role and a pattern of dashes. With more series than lines here, the patterns repeat.

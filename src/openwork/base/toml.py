@@ -197,7 +197,6 @@ def check_values(table: object, origins: Mapping[str, ValueOrigin], place: str, 
 
 
 def too_deep(place: str) -> ConfigError:
-    """The error for nesting deeper than `DEEPEST`."""
     return ConfigError(
         f"{place}: tables or lists are nested more than {DEEPEST} times",
         why="a run file has sections, keys and values",
@@ -207,7 +206,6 @@ def too_deep(place: str) -> ConfigError:
 
 
 def too_large(place: str) -> ConfigError:
-    """The error for an integer of more than 64 bits."""
     return ConfigError(
         f"{place}: a whole number of more than 64 bits",
         why="TOML has none so large",

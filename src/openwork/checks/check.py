@@ -173,7 +173,6 @@ def _check_values(outcome: CheckResult) -> dict[str, Any]:
 
 
 def status_line(status: Status) -> str:
-    """The status of a check in a word."""
     return msg("pass") if status is Status.PASSED else msg("FAIL") if status is Status.FAILED else msg("skip")
 
 

@@ -57,21 +57,12 @@ def complete(*, bundle: Bundle, prompts: PromptOptions, searching: DecodingOptio
     prompts.check()
     loaded = load(bundle)
     from openwork.data.readers.lines import read_tsv
-    from openwork.inference.completer import (
-        LINE_END,
-        USER,
-        Completer,
-        Dialogue,
-        after_examples,
-        check_continues,
-        completion_filter,
-        dialogue_filter,
-    )
+    from openwork.inference import completer
     from openwork.inference.filters.lines import OutputFormat, answer_stream, streaming_filter
     from openwork.inference.translator import BatchTranslator
 
     examples = list(read_tsv(prompts.examples)) if prompts.examples is not None else []
-    check_continues(loaded)
+    completer.check_continues(loaded)
     bounds = {"maximum_length": prompts.length, "extra_length": prompts.length}
     settle = settings_for_streaming if prompts.stream else settings_with_options
     decoding = settle(loaded.settings.decoding, {**bounds, **given(searching)})
@@ -80,8 +71,9 @@ def complete(*, bundle: Bundle, prompts: PromptOptions, searching: DecodingOptio
     if prompts.stream:
         lines = streaming_filter(translator)
     elif prompts.chat:
-        lines = dialogue_filter(Completer(translator, USER), Dialogue(prompts.instruction), output)
+        talking = completer.Completer(translator, completer.USER)
+        lines = completer.dialogue_filter(talking, completer.Dialogue(prompts.instruction), output)
     else:
-        stop = LINE_END if examples else ""
-        lines = completion_filter(Completer(translator, stop), after_examples(examples), output)
+        writing = completer.Completer(translator, completer.LINE_END if examples else "")
+        lines = completer.completion_filter(writing, completer.after_examples(examples), output)
     answer_stream(lines, report)

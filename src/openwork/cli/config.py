@@ -109,10 +109,8 @@ def explain(
         print_result(lambda: lines, lambda: lines, as_json=as_json)
         return
     found = explain_key(key)
-    if as_json:
-        write_json([one.to_json() for one in found])
-        return
-    print_lines([line for place, one in enumerate(found) for line in ([""] * bool(place) + one.lines())])
+    lines = [line for place, one in enumerate(found) for line in ([""] * bool(place) + one.lines())]
+    print_result(lambda: [one.to_json() for one in found], lambda: lines, as_json=as_json)
 
 
 @app.command()

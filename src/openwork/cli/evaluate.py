@@ -46,7 +46,6 @@ class SetOptions:
         return self.source, self.reference, self.file, self.pictures
 
     def read(self) -> Any:
-        """The sources and references."""
         from openwork.evaluation.evaluate import EvaluationSet
 
         if self.pictures is not None:
@@ -57,7 +56,6 @@ class SetOptions:
 
     @property
     def column_names(self) -> list[str]:
-        """The names of the file's columns."""
         return [name.strip() for name in self.columns.split(",")]
 
 

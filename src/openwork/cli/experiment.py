@@ -1,6 +1,7 @@
 """openwork experiment"""
 
 import os
+import shlex
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from typer import Argument, Option
 
 from openwork.base.errors import OpenworkError, UsageError
 from openwork.base.limits import THREADS
+from openwork.base.toml import write_value
 from openwork.cli.options import AsJson, as_command
 from openwork.cli.terminal import INTERRUPTED, print_lines, print_result, progress_console, report, translated
 
@@ -82,7 +84,10 @@ def run(
             )
         _go_on(named, None, who)
     else:
-        _go_on(out or Path(named.stem), find_run_file(named), who, assignments or ())
+        changes = assignments or []
+        typed = shlex.join(["openwork", "experiment", "run", str(named), *(f"--set={change}" for change in changes)])
+        noted = [*changes, f"experiment.command={write_value(typed)}"]
+        _go_on(out or Path(named.stem), find_run_file(named), who, noted)
 
 
 def resume(folder: Named, *, who: WorkerOptions) -> None:
@@ -186,12 +191,8 @@ def _go_on(out: Path, file: Path | None, who: WorkerOptions, assignments: Sequen
     if not _carry_out(experiment, folder, who):
         report("saved; to continue, run the same command again")
         raise typer.Exit(INTERRUPTED)
-    finish(experiment, folder, report, _tell_tested)
+    finish(experiment, folder, report, lambda place, count: report(f"test set: trial {place:,} of {count:,}"))
     report(f"done: {folder.path}; its report: openwork experiment report {folder.path}")
-
-
-def _tell_tested(place: int, count: int) -> None:
-    report(f"test set: trial {place:,} of {count:,}")
 
 
 def _work_for(parent: int, folder: "ExperimentFolder") -> None:
@@ -203,12 +204,13 @@ def _work_for(parent: int, folder: "ExperimentFolder") -> None:
 
 def _carry_out(experiment: "Experiment", folder: "ExperimentFolder", who: WorkerOptions) -> bool:
     """Carries out the trials, and shows them meanwhile; False where it was interrupted."""
+    from openwork.experiments.status import read_state
     from openwork.experiments.trials.work import Crew, ray_worker, work
     from openwork.machine.ray_pool import RayPool
 
     count = who.workers or experiment.settings.experiment.workers
     pool = RayPool(count, who.address) if who.on == "ray" else None
-    with _shown(partial(_state, experiment, folder, count)):
+    with _shown(partial(read_state, experiment, folder, count)):
         if pool is not None:
             results = list(pool.run(partial(ray_worker, str(folder.path.absolute())), range(count)))
             failed = [result for _, result in results if isinstance(result, OpenworkError)]
@@ -222,12 +224,6 @@ def _carry_out(experiment: "Experiment", folder: "ExperimentFolder", who: Worker
                 return crew.wait()
         except KeyboardInterrupt:  # between two trials; a training saves itself
             return False
-
-
-def _state(experiment: "Experiment", folder: "ExperimentFolder", workers: int) -> "ExperimentState":
-    from openwork.experiments.status import read_state
-
-    return read_state(experiment, folder, workers)
 
 
 @contextmanager

@@ -5,8 +5,9 @@ then increased alone, in finer steps; not for seconds, which vary between measur
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -66,10 +67,6 @@ class Sized:
     weights: int
     flops: float
     seconds: float | None
-
-    @property
-    def widths(self) -> dict[str, int]:
-        return _widths(self.settings)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -158,10 +155,7 @@ def _most(fits: Callable[[int], bool], least: int) -> int:
     low, high = least - 1, max(least, 1)
     while high <= WIDEST and fits(high):
         low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
+    return bisect_left(range(high), True, lo=low + 1, key=lambda number: not fits(number)) - 1
 
 
 def seconds_an_update(settings: ModelSettings, vocabulary: int) -> float:
@@ -193,10 +187,6 @@ def size_lines(found: Sequence[Sized], budget: Budget, vocabulary: int = VOCABUL
             f"{sized.weights:,} weights, {sized.flops / 1e6:,.2f} million operations forward for a target token"
         )
         took = msg(f", {sized.seconds:.3g} seconds an update") if sized.seconds is not None else ""
-        widths = ", ".join(f"{key} = {value}" for key, value in sized.widths.items())
+        widths = ", ".join(f"{key} = {value}" for key, value in _widths(sized.settings).items())
         lines += [Joined(AsIs(f"{sized.name}: "), figures, took), AsIs(f"  kind = {sized.settings.kind}, {widths}")]
     return lines
-
-
-def size_values(found: Sequence[Sized], budget: Budget, vocabulary: int = VOCABULARY) -> dict[str, Any]:
-    return {"budget": asdict(budget), "vocabulary": vocabulary, "models": [sized.to_json() for sized in found]}

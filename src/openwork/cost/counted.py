@@ -22,7 +22,7 @@ from openwork.machine.precision import PrecisionName
 from openwork.models.build import build_model
 from openwork.models.families import ModelSettings, reads
 from openwork.models.interfaces import count_weights
-from openwork.models.weights import empty_weights
+from openwork.models.weights import empty_weights, uninitialised
 from openwork.training.batches.batch import TensorBatch
 from openwork.training.loss import hidden_states
 from openwork.training.step import WorkingCopy
@@ -32,8 +32,6 @@ NARROW = 2  # bytes of a bfloat16 number
 aten = torch.ops.aten
 # Products whose only output has a shape known from the inputs: these are not computed.
 SKIPPED = (aten.mm, aten.addmm, aten.bmm, aten.baddbmm, aten.mv, aten.convolution)
-# Initialisation of weights, which is skipped.
-FILLED = (aten.normal_, aten.uniform_)
 
 
 def _recurrent_layer_flops(x: Tensor, inputs: Tensor, states: Tensor, *_: object, **__: object) -> int:
@@ -67,8 +65,6 @@ class ProductCounter(TorchDispatchMode):
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         kwargs, packet = kwargs or {}, func.overloadpacket
-        if packet in FILLED:
-            return args[0]
         if packet is aten._to_copy and storage(args[0]) in self.weights:
             cast = torch.empty_like(args[0], dtype=kwargs.get("dtype"))  # a weight too, and as unwritten
             self.casts.append(cast)
@@ -147,7 +143,8 @@ def _watch(
 ) -> _Pass:
     counter = ProductCounter()
     with torch.random.fork_rng(devices=[]), torch.enable_grad(), counter:
-        model = build_model(settings, *vocabularies)
+        with uninitialised():
+            model = build_model(settings, *vocabularies)
         counter.weights.update(map(storage, model.parameters()))
         copy = WorkingCopy(model, precision)
         copy.model.train()

@@ -11,7 +11,7 @@ from openwork.base.phrases import AsIs, Joined
 from openwork.bundles.bundle import Bundle, Golden, load_bundle
 from openwork.bundles.folder import find_bundle
 from openwork.cost.budget import VOCABULARY as PIECES
-from openwork.cost.budget import Budget, compare_sizes, size_lines, size_values
+from openwork.cost.budget import Budget, compare_sizes, size_lines
 from openwork.cost.cost import FORMULA, Cost, cost_of, weights_of
 from openwork.inference.golden import replay_golden
 from openwork.inspection.modules import list_modules, module_lines
@@ -55,7 +55,8 @@ def describe_sizes(names: Sequence[str], budget: str, vocabulary: int | None) ->
     """Describes several presets or kinds of model, each as large as the budget allows."""
     asked, pieces = Budget.parse(budget), vocabulary or PIECES
     found = compare_sizes(names, asked, pieces)
-    return Description(size_lines(found, asked, pieces), size_values(found, asked, pieces))
+    values = {"budget": asdict(asked), "vocabulary": pieces, "models": [sized.to_json() for sized in found]}
+    return Description(size_lines(found, asked, pieces), values)
 
 
 def _all_presets() -> Description:

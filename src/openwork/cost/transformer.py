@@ -11,7 +11,7 @@ from openwork.models.settings import TransformerSettings
 
 # Matrices of the feed-forward network, and the inner numbers kept for its backward pass.
 FEEDFORWARDS = {"relu": (2, 1), "gelu": (2, 2), "gelu-tanh": (2, 2), "swish": (2, 2)}
-FEEDFORWARDS |= {"glu": (3, 3), "reglu": (3, 3), "geglu": (3, 4), "swiglu": (3, 4)}
+FEEDFORWARDS |= {"glu": (3, 3), "reglu": (3, 3), "geglu": (3, 4), "geglu-tanh": (3, 4), "swiglu": (3, 4)}
 # Matrices of (vocabulary, width) on the source's and on the target's side.
 TABLES = {"three-way": (0, 1), "target": (1, 1), "none": (1, 2)}
 # Orders of norm and residual, kinds of attention weights, of norms and of positions.

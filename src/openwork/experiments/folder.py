@@ -26,7 +26,7 @@ from openwork.experiments.settings import ExperimentSettings
 from openwork.runs.folder import RunFolder
 
 FILE, BASE = "experiment.toml", "base.toml"
-CHANGEABLE = ("workers",)  # keys of [experiment] that another start may have otherwise
+CHANGEABLE = ("workers", "command")  # keys of [experiment] that another start may have otherwise
 
 
 class TrialClaim(Written):

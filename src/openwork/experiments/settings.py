@@ -65,6 +65,7 @@ class ExperimentSection(Settings):
     bundle: str | None = Field(
         default=None, description="heads: the trained model; without it one is trained with each seed"
     )
+    command: str | None = Field(default=None, description="command that started the experiment; openwork notes it")
 
     @model_validator(mode="after")
     def _go_together(self) -> "ExperimentSection":

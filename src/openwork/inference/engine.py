@@ -173,7 +173,6 @@ class Engine:
 
     @property
     def device(self) -> torch.device:
-        """Where the model's weights are."""
         return next(self.model.parameters()).device
 
     @property

@@ -53,10 +53,6 @@ ReadLine = Callable[[str], InputLine]
 """Parses a line of input."""
 
 
-def read_text(line: str) -> InputLine:
-    return InputLine(line)
-
-
 def read_json(line: str) -> InputLine:
     """The line as a JSON object: `text`, and optionally `prefix` and the lists `required` and `forbidden`."""
     if not line.strip():

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import create_model
 
-from openwork.base.config import Settings, build, read_run_file
+from openwork.base.config import Settings, build, build_section, read_run_file
 from openwork.base.fields import option
 from openwork.base.limits import LENGTH
 from openwork.base.toml import ValueOrigin
@@ -54,10 +54,6 @@ class TranslationSettings(LineSettings):
     decoding: _DecodingKeys = _DecodingKeys()  # pyright: ignore[reportInvalidTypeForm]
 
 
-class _Whole(Settings):
-    decoding: DecodingSettings
-
-
 @dataclass(frozen=True)
 class TranslationFile:
     """The values of a translation file, with paths of the file system; empty without a file."""
@@ -79,15 +75,10 @@ def read_translation_file(path: Path) -> TranslationFile:
     return TranslationFile(LineSettings(**values), decoding, layer.origins)
 
 
-def decoding_settings(values: Mapping[str, Any], origins: Mapping[str, ValueOrigin]) -> DecodingSettings:
-    """The settings of these values; ConfigError names the line of a mistake."""
-    return build(_Whole, {"decoding": values}, origins).decoding
-
-
 def settings_over(settings: Any, options: dict[str, Any], origins: Mapping[str, Any] | None = None) -> Any:
     """The bundle's settings with options over them; settings that exclude an option go back to their defaults.
 
-    `origins`: the places in a file that options come from.
+    `origins`: the places in a file that options come from; ConfigError names the line of a mistake.
     """
     values = {**settings.model_dump(mode="json"), "best": 1, **options}
     if options.get("samples") == 0 or "beam" in options:  # a search, even if the bundle samples
@@ -101,4 +92,4 @@ def settings_over(settings: Any, options: dict[str, Any], origins: Mapping[str, 
             values["best"] = values["samples"]
     elif "beam" not in options:
         values["beam"] = max(values["best"], settings.beam)
-    return decoding_settings(values, origins or {})
+    return build_section(DecodingSettings, "decoding", values, origins or {})

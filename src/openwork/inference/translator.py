@@ -21,13 +21,13 @@ from openwork.inference.prepared.transformer import PreparedTransformer
 from openwork.inference.requests import NOTHING, Constrainer, Request
 from openwork.inference.reranking import agreements
 from openwork.inference.shortlists import Shortlist, in_whole_vocabulary
-from openwork.inference.streaming import StreamedText
 from openwork.models.interfaces import SequenceModel, StepModel
 from openwork.text.pair import TokenizerPair
 from openwork.text.placeholders import Spans
 
 BATCH_TOKENS = 4096  # padded source positions times hypotheses that are searched together
 LEAST_TOKENS = 512  # to which batches shrink towards the end
+REPLACEMENT = "\ufffd"  # what incomplete characters are decoded to
 NO_TRANSLATION = "no translation meets the request"
 
 
@@ -85,6 +85,33 @@ class _Source:
     constraints: SentenceConstraints
 
 
+class StreamedText:
+    """Turns pieces into new text, one by one; the bytes of a character wait for the last one."""
+
+    def __init__(self, tokenizers: TokenizerPair, spans: Spans) -> None:
+        self.tokenizers = tokenizers
+        self.spans = spans
+        self.pieces: list[int] = []
+        self.shown = ""
+
+    def add(self, piece: int) -> str:
+        """The text that can be shown now; empty while a character is incomplete."""
+        self.pieces.append(piece)
+        return self._new(self._text().rstrip(REPLACEMENT))
+
+    def rest(self) -> str:
+        """The text that is left when no piece follows."""
+        return self._new(self._text())
+
+    def _text(self) -> str:
+        return self.tokenizers.decode_target(self.pieces, self.spans).text
+
+    def _new(self, text: str) -> str:
+        new = text[len(self.shown) :]
+        self.shown += new
+        return new
+
+
 class BatchTranslator:
     """Translates texts in batches of like lengths; the order of the results is that of the texts."""
 
@@ -115,7 +142,6 @@ class BatchTranslator:
 
     @property
     def device(self) -> torch.device:
-        """Where the model's weights are."""
         return self.engine.device
 
     def translate(

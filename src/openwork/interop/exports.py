@@ -33,6 +33,10 @@ HF_ACTIVATIONS: dict[str, Literal["relu", "gelu", "gelu-tanh", "swish"]] = {  # 
 }  # fmt: skip
 GPT2_ACTIVATIONS = {"gelu_new": "gelu-tanh", "gelu_pytorch_tanh": "gelu-tanh", "gelu": "gelu", "relu": "relu"}
 LLAMA_ACTIVATIONS = {"silu": "swiglu", "gelu": "geglu", "relu": "reglu"}  # its networks are gated
+T5_ACTIVATIONS = {
+    "relu": "relu", "gelu": "gelu", "silu": "swish",
+    "gated-relu": "reglu", "gated-gelu": "geglu-tanh", "gated-silu": "swiglu",
+}  # fmt: skip
 
 
 def hf_activation(feedforward: str, table: Mapping[str, str]) -> str:

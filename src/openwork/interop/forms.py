@@ -14,8 +14,9 @@ from openwork.interop.ctranslate2.reading import bundle_from_ctranslate2
 from openwork.interop.ctranslate2.writing import write_ctranslate2
 from openwork.interop.hugging_face.bart import read_hugging_face, write_model_files
 from openwork.interop.hugging_face.bert import bundle_from_bert, write_bert
-from openwork.interop.hugging_face.config import CONFIG, card_of, read_json_object
 from openwork.interop.hugging_face.decoder import FAMILIES, read_decoder, write_decoder
+from openwork.interop.hugging_face.folder import CONFIG, card_of, read_json_object
+from openwork.interop.hugging_face.t5 import bundle_from_t5
 from openwork.interop.hugging_face.tokenizers import VOCABULARY, read_single, read_tokenizers, write_tokenizers
 from openwork.interop.hugging_face.vit import bundle_from_vit, write_vit
 from openwork.interop.vocabulary import sizes_differ
@@ -70,6 +71,7 @@ def _language_model(folder: Path, content: Mapping[str, object]) -> Bundle:
 OTHERS: dict[str, Callable[[Path, dict[str, Any]], Bundle]] = {
     "bert": bundle_from_bert,
     "vit": bundle_from_vit,
+    **dict.fromkeys(("t5", "mt5"), bundle_from_t5),
     **dict.fromkeys(FAMILIES, _language_model),
 }
 

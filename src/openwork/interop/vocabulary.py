@@ -70,7 +70,6 @@ def own_vocabulary(folder: Path, tokenizer: LearntTokenizer, size: int) -> Vocab
 
 
 def sizes_differ(folder: Path, model: int, tokenizer: int) -> BundleError:
-    """The error for a model and a tokenizer with different numbers of pieces."""
     return BundleError(
         f"{folder}: model and tokenizer do not belong together",
         why=f"the model has {model} pieces and the tokenizer {tokenizer}",

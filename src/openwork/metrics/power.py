@@ -1,6 +1,7 @@
 """How many seeds and sentences a difference of two methods needs, to be found with a given probability."""
 
 import math
+from bisect import bisect_left
 from dataclasses import astuple, dataclass
 from functools import cache
 from statistics import NormalDist
@@ -82,15 +83,8 @@ def seeds_needed(
     def suffices(seeds: int) -> bool:
         return power(difference, spread, seeds, sentences, new_texts=new_texts) >= wanted
 
-    low, high = LEAST_SEEDS - 1, LEAST_SEEDS
-    while not suffices(high):
-        if high >= MOST_SEEDS:
-            return None
-        low, high = high, min(2 * high, MOST_SEEDS)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if suffices(middle) else (middle, high)
-    return high
+    fewest = bisect_left(range(MOST_SEEDS + 1), True, lo=LEAST_SEEDS, key=suffices)
+    return fewest if fewest <= MOST_SEEDS else None
 
 
 def sentences_needed(difference: float, spread: Spread, wanted: float = POWER) -> int:

@@ -8,24 +8,13 @@ from importlib import resources
 from typing import Any
 
 from openwork.base.messages import msg
+from openwork.migration import options
 from openwork.migration.draft import Draft
 from openwork.migration.equivalents import one_for_both
-from openwork.migration.options import (
-    Reader,
-    Value,
-    at_least_one,
-    boolean,
-    integer,
-    is_alike,
-    negated,
-    not_negative,
-    number,
-    present,
-    text,
-)
 
-READERS: dict[str, Reader] = {
-    read.__name__: read for read in (at_least_one, boolean, integer, negated, not_negative, number, present, text)
+READERS: dict[str, options.Reader] = {
+    name: getattr(options, name)
+    for name in ("at_least_one", "boolean", "integer", "negated", "not_negative", "number", "present", "text")
 }
 """How a table names the functions that read a value."""
 
@@ -62,7 +51,7 @@ def choose_value(draft: Draft, name: str, key: str, values: Mapping[str, Any], r
 def compare_fixed(draft: Draft, name: str, values: Sequence[Any], note: str, reason: str) -> None:
     """openwork always does what one of the values says; others have no counterpart, for the reason given."""
     value = draft.value(name, lambda value: value)
-    draft.same(name, note, any(is_alike(value, one) for one in values), missing=reason)
+    draft.same(name, note, any(options.is_alike(value, one) for one in values), missing=reason)
 
 
 def report_missing(draft: Draft, name: str, reason: str) -> None:
@@ -74,7 +63,7 @@ def report_missing(draft: Draft, name: str, reason: str) -> None:
 
 def switch_on(draft: Draft, name: str, key: str, value: Any, note: str = "") -> None:
     """The option without words stands for a value of the key; `note`: in words, or its name in `REASONS`."""
-    if draft.given(name) and draft.value(name, boolean, False):
+    if draft.given(name) and draft.value(name, options.boolean, False):
         draft.set(key, value, name, note=REASONS.get(note, note))
 
 
@@ -108,8 +97,8 @@ class Toolkit:
     table: Mapping[str, Rule]
     groups: Sequence[Callable[[Draft], None]]
     canonical: Callable[[str], str]
-    defaults: Mapping[str, Value]
-    presets: Mapping[str, Mapping[str, Value]]
+    defaults: Mapping[str, options.Value]
+    presets: Mapping[str, Mapping[str, options.Value]]
     programs: Mapping[str, str]
     ambiguous_programs: Mapping[str, str] = field(default_factory=dict)
     aliases: Mapping[str, str] = field(default_factory=dict)
@@ -169,7 +158,7 @@ def read_toolkit(
     for section, rule in sections.items():
         for names, arguments in given.pop(section, {}).items():
             rules |= dict.fromkeys(names.split(), (rule, arguments))
-    presets: dict[str, dict[str, Value]] = {}
+    presets: dict[str, dict[str, options.Value]] = {}
     for name, values in given.pop("presets", {}).items():
         presets[name] = {**presets.get(values.pop("base", ""), {}), **values}
     return Toolkit(

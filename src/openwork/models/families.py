@@ -7,7 +7,7 @@ Every family says with `tying` which of its matrices are one.
 from collections.abc import Mapping
 from typing import Annotated, Literal, get_args
 
-from pydantic import Field
+from pydantic import Field, TypeAdapter
 
 from openwork.base.config import Settings
 from openwork.models.convolutional_settings import ByteNetSettings, ConvS2SSettings, WaveNetSettings
@@ -35,10 +35,9 @@ def reads(settings: ModelSettings) -> Literal["text", "pictures"]:
     return getattr(settings, "reads", "text")
 
 
-class _ModelSection(Settings):
-    model: ModelSettings
+_ANY_FAMILY: TypeAdapter[ModelSettings] = TypeAdapter(ModelSettings)
 
 
 def model_settings(values: Mapping[str, object]) -> ModelSettings:
     """The settings of a model alone, from values such as a preset's."""
-    return _ModelSection.model_validate({"model": {"kind": "transformer", **values}}).model
+    return _ANY_FAMILY.validate_python({"kind": "transformer", **values})

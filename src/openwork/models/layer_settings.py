@@ -17,7 +17,9 @@ BUCKETS, FURTHEST = 32, 128  # ranges of distances of bucketed positions, and wh
 LONGEST, RELATIVE_DISTANCE = 1024, 16  # `maximum_length` and `relative_distance` where they are needed and not given
 
 
-FeedForwardName = Literal["relu", "gelu", "gelu-tanh", "swish", "glu", "reglu", "geglu", "swiglu", "convolution"]
+FeedForwardName = Literal[
+    "relu", "gelu", "gelu-tanh", "swish", "glu", "reglu", "geglu", "geglu-tanh", "swiglu", "convolution"
+]
 
 
 PAPER = "Vaswani et al. 2017, section"
@@ -57,6 +59,7 @@ class LayerSettings(Settings):
             "glu": "gated by a sigmoid: (sigmoid(x W) * x V) W_2, without biases (Dauphin et al. 2017)",
             "reglu": "gated by max(0, x W) (Shazeer 2020, equation 6)",
             "geglu": "gated by GELU(x W) (Shazeer 2020, equation 6)",
+            "geglu-tanh": "the same with GELU by its formula with tanh, as in T5 1.1",
             "swiglu": "gated by x W sigmoid(x W) (Shazeer 2020, equation 6)",
             "convolution": "relu as two convolutions of one position, which is the same (Vaswani et al. 2017)",
         },

@@ -61,6 +61,7 @@ FEEDFORWARDS: dict[str, Callable[[int, int, float], nn.Module]] = {
     "glu": partial(GatedFeedForward, activation=nn.Sigmoid),
     "reglu": partial(GatedFeedForward, activation=nn.ReLU),
     "geglu": partial(GatedFeedForward, activation=nn.GELU),
+    "geglu-tanh": partial(GatedFeedForward, activation=partial(nn.GELU, approximate="tanh")),
     "swiglu": partial(GatedFeedForward, activation=nn.SiLU),
     "convolution": ConvolutionalFeedForward,
 }

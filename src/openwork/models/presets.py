@@ -142,7 +142,19 @@ _VIT: dict[str, object] = {
 VIT: dict[str, dict[str, object]] = {
     "vit-base": {**_VIT, "width": 768, "feedforward_width": 3072, "heads": 12, "layers": 12, "maximum_length": 197},
     "vit-small": {**_VIT, "width": 128, "feedforward_width": 256, "heads": 4, "layers": 4},
-}
+}  # fmt: skip
+# T5 and T5 1.1 (Raffel et al. 2020, and their published code) in the smallest sizes of the two.
+_T5: dict[str, object] = {
+    "kind": "transformer", "width": 512, "head_width": 64, "value_width": 64, "attention": "unscaled", "norm": "pre",
+    "normalisation": "rms", "positions": "bucketed", "dropout": 0.1,
+}  # fmt: skip
+T5: dict[str, dict[str, object]] = {
+    "t5-small": {**_T5, "feedforward_width": 2048, "heads": 8, "encoder_layers": 6, "decoder_layers": 6},
+    "t5-v1-1-small": {
+        **_T5, "feedforward_width": 1024, "heads": 6, "encoder_layers": 8, "decoder_layers": 8,
+        "feedforward": "geglu-tanh", "tying": "none", "embedding_scale": False,
+    },
+}  # fmt: skip
 # The rows of the paper's table 3; "paper-base" and "paper-big" are two of them.
 PAPER: dict[str, dict[str, object]] = {}
 for row in ROWS:
@@ -152,5 +164,6 @@ PRESETS: dict[str, dict[str, object]] = {
     **SMALL,
     **BERT,
     **VIT,
+    **T5,
     **{name: values for name, values in PAPER.items() if not name.startswith("paper-")},
 }

@@ -7,12 +7,13 @@ import numpy as np
 import torch
 
 from openwork.base.errors import ConfigError
-from openwork.base.tasks import task_of
+from openwork.base.tasks import LABELLING, task_of
 from openwork.cost.cost import weights_of
 from openwork.data.batching import BatchPlan
 from openwork.data.sources import languages_of
 from openwork.data.store import TokenStore
 from openwork.decoding.settings import DecodingSettings
+from openwork.inference.labeller import Labeller
 from openwork.inference.translator import BatchTranslator
 from openwork.machine.available import check_memory, free_memory
 from openwork.machine.device import choose_device, choose_products
@@ -27,7 +28,7 @@ from openwork.runs.corpus import Report, RunCorpus
 from openwork.runs.file.settings import RunSettings
 from openwork.runs.folder import RunFolder
 from openwork.runs.tuning import begin_tuning, check_fine_tuning
-from openwork.runs.validation import Validator, scoring_of
+from openwork.runs.validation import LabelScoring, MaskedScoring, Scoring, TranslationScoring, Validator
 from openwork.text.forms import word_starts
 from openwork.text.pair import TokenizerPair
 from openwork.text.tokenizer import Tokenizer
@@ -150,8 +151,14 @@ def make_validator(
 ) -> Validator:
     """What scores the model on the validation pairs."""
     translator = BatchTranslator(model, corpus.tokenizers, DecodingSettings(beam=1), precision=precision)
-    same, language = validation_arrangement(settings.training, model), languages_of(settings.data)[1]
-    scoring = scoring_of(task_of(settings.model), model, translator, corpus.valid, same, precision, language, processes)
+    same, task = validation_arrangement(settings.training, model), task_of(settings.model)
+    scoring: Scoring | None = TranslationScoring(translator, languages_of(settings.data)[1], processes)
+    if task == "language-model":  # which has a loss alone
+        scoring = None
+    elif task == "fill":
+        scoring = MaskedScoring(model, corpus.tokenizers.source, corpus.valid, same, precision)
+    elif task in LABELLING:
+        scoring = LabelScoring(Labeller(model, corpus.tokenizers, task, precision=precision), processes)
     return Validator(
         model, translator, corpus.valid, corpus.valid_pairs, precision, scoring, same,
         shown=corpus.examples, processes=processes,

@@ -19,7 +19,7 @@ from openwork.machine.device import choose_device
 from openwork.models.build import build_model
 from openwork.models.weights import read_tensors, restore_weights, uninitialised
 from openwork.runs.corpus import GOLDEN_EXAMPLES
-from openwork.runs.folder import RunFolder, settings_of_run
+from openwork.runs.folder import RunFolder, no_checkpoint, settings_of_run
 from openwork.text.pair import TokenizerPair
 from openwork.training.averaging import average
 from openwork.training.checkpoint import checkpoints, load_weights
@@ -84,9 +84,7 @@ def find_members(path: Path, last: int | None) -> list[Member]:
 def _members_of_run(path: Path, last: int | None) -> list[Member]:
     found = checkpoints(path / "checkpoints")
     if not found:
-        raise BundleError(
-            f"{path}: this run has no checkpoint yet", hint="train longer, or name another run", code="B036"
-        )
+        raise no_checkpoint(path)
     if last is not None and last > len(found):
         raise UsageError(
             f"--last {last}: {path} has {len(found)} checkpoints",

@@ -19,7 +19,7 @@ from openwork.models.interfaces import SequenceModel
 from openwork.models.weights import restore_weights
 from openwork.runs.assembly import TrainingSetup, prepare_training, settle_computing
 from openwork.runs.file.settings import RunSettings
-from openwork.runs.folder import RunFolder, RunLock, settings_of_run
+from openwork.runs.folder import RunFolder, RunLock, no_checkpoint, settings_of_run
 from openwork.runs.length import history_of
 from openwork.runs.validation import Validator
 from openwork.training.averaging import average
@@ -50,9 +50,7 @@ def finish_run(out: Path, report: Callable[[str], None]) -> TrainingResult:
         setup = prepare_training(settings, folder, device, report)
         progress = setup.progress
         if progress.step == 0:
-            raise BundleError(
-                f"{out}: this run has no checkpoint yet", hint="train longer, or name another run", code="B036"
-            )
+            raise no_checkpoint(out)
         chosen = choose_weights(folder.checkpoints, settings.training, setup.model, setup.validator, progress, report)
         with RecordWriter(folder.records) as records:
             records.write(

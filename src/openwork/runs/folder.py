@@ -236,6 +236,10 @@ class RunLock:
             )
 
 
+def no_checkpoint(path: Path) -> BundleError:
+    return BundleError(f"{path}: this run has no checkpoint yet", hint="train longer, or name another run", code="B036")
+
+
 def _change_line(changes: Sequence[str]) -> str:
     """The gravest consequence of these changes."""
     sections = {change.split(".")[0] for change in changes}

@@ -44,11 +44,6 @@ class Plan:
     traffic: tuple[Traffic, ...]
 
     @property
-    def tokens_an_update(self) -> int:
-        """Of each side."""
-        return self.settings.batches.tokens * self.settings.training.accumulate
-
-    @property
     def sentences(self) -> int:
         """Of a full batch."""
         return sentences_of(self.settings)
@@ -108,13 +103,14 @@ def memory_of(
 def plan_lines(plan: Plan, hours: float | None = None) -> list[str]:
     """For a person. With `hours`, also what share of the machine's capacity in that time the run would need."""
     machine, memory = plan.machine, plan.memory
+    tokens_an_update = plan.settings.batches.tokens * plan.settings.training.accumulate
     lines = [
         msg(
             f"model: {_named(plan.settings)}, {plan.cost.weights:,} weights with a vocabulary of "
             f"{plan.settings.text.vocabulary_size:,} pieces"
         ),
         msg(
-            f"work: {plan.settings.training.steps:,} updates of up to {plan.tokens_an_update:,} tokens of each side, "
+            f"work: {plan.settings.training.steps:,} updates of up to {tokens_an_update:,} tokens of each side, "
             f"{plan.target_tokens:,} target tokens"
         ),
         msg(f"operations: {plan.cost.training_flops:.3g} a target token, {plan.bill.flops:.3g} in all ({FORMULA})"),
@@ -171,6 +167,11 @@ def _device_lines(plan: Plan) -> list[str]:
 
 def plan_values(plan: Plan, hours: float | None = None) -> dict[str, Any]:
     """For a program: operations, bytes, seconds, and money in the currency of the price."""
+    network = plan.network and {
+        "bandwidth": plan.network.bandwidth,
+        "latency": plan.network.step(plan.machine.devices),
+        "overlap": plan.network.overlap,
+    }
     values: dict[str, Any] = {
         "weights": plan.cost.weights,
         "vocabulary": plan.settings.text.vocabulary_size,
@@ -185,15 +186,11 @@ def plan_values(plan: Plan, hours: float | None = None) -> dict[str, Any]:
         "seconds_an_update": plan.update.total,
         "update": asdict(plan.update),
         "sharding": plan.sharding,
-        "network": None if plan.network is None else _network_values(plan.network, plan.machine.devices),
+        "network": network,
         "bytes_sent_an_update": plan.sent,
         "money": plan.bill.money,
     }
     return values if hours is None else {**values, "capacity": capacity(plan.machine, hours)}
-
-
-def _network_values(network: Network, devices: int) -> dict[str, float]:
-    return {"bandwidth": network.bandwidth, "latency": network.step(devices), "overlap": network.overlap}
 
 
 def _named(settings: RunSettings) -> str:

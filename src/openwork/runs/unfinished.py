@@ -20,7 +20,7 @@ from openwork.bundles.folder import CARD, CONFIG, GOLDEN, WEIGHTS, write_manifes
 from openwork.bundles.settings import load_tokenizers
 from openwork.models.weights import tensors_to_bytes
 from openwork.runs.file.settings import RunSettings
-from openwork.runs.folder import RunFolder, settings_of_run
+from openwork.runs.folder import RunFolder, no_checkpoint, settings_of_run
 from openwork.training.checkpoint import STATE, checkpoint_step, checkpoints, load_weights
 from openwork.training.progress import Progress
 from openwork.training.trained_weights import merged_tensors
@@ -49,7 +49,7 @@ def bundle_of_checkpoint(path: Path) -> Path:
             break
     if damaged:
         raise damaged[0]
-    raise BundleError(f"{path}: this run has no checkpoint yet", hint="train longer, or name another run", code="B036")
+    raise no_checkpoint(path)
 
 
 def _by_worth(run: Path) -> Sequence[Path]:

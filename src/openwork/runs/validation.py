@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from openwork.base.symbols import SYMBOL_IDS
-from openwork.base.tasks import LABELLING, Task
+from openwork.base.tasks import Task
 from openwork.data.batching import Batch, BatchPlan, BatchSettings, assemble
 from openwork.data.records import Pair
 from openwork.data.store import TokenStore
@@ -24,7 +24,7 @@ from openwork.machine.processes import ALONE, Processes
 from openwork.metrics.ratio import Ratio, exact_match, perplexity
 from openwork.metrics.translation import bleu, chrf
 from openwork.models.interfaces import SequenceModel
-from openwork.text.pair import TokenizerPair
+from openwork.text.tokenizer import Tokenizer
 from openwork.training.batches.batch import TensorBatch, to_tensors
 from openwork.training.loss import batch_loss, hidden_states
 from openwork.training.progress import Validation
@@ -34,33 +34,29 @@ Arrange = Callable[[Batch, torch.device], TensorBatch]
 
 
 class Scoring(ABC):
-    """Hypotheses of a model for some sources, and their scores."""
+    """Hypotheses of a model for some sources, of which `best` gives one each, and their scores."""
 
-    @abstractmethod
+    def __init__(self, best: Callable[[Sequence[str]], list[str]], processes: Processes = ALONE) -> None:
+        self.best, self.processes = best, processes
+
     def hypotheses(self, sources: Sequence[str]) -> list[str]:
-        """The output of the model for each source."""
+        """The output of the model for each source; each process computes its share of them."""
+        results = [""] * len(sources)
+        for rank, share in enumerate(self.processes.gather(self.best(self.processes.part(sources)))):
+            results[rank :: self.processes.count] = share
+        return results
 
     @abstractmethod
     def scores(self, pairs: Sequence[Pair], hypotheses: Sequence[str]) -> tuple[dict[str, Any], str]:
         """Fields of `Validation` with the scores, and the signature of BLEU; empty without BLEU."""
 
 
-def shared_out(processes: Processes, items: Sequence[str], run: Callable[[Sequence[str]], list[str]]) -> list[str]:
-    """The result of each item; each process computes its share of them."""
-    results = [""] * len(items)
-    for rank, share in enumerate(processes.gather(run(processes.part(items)))):
-        results[rank :: processes.count] = share
-    return results
-
-
 class TranslationScoring(Scoring):
     """Translations by greedy search: BLEU, chrF and exact matches. `language` is that of the targets."""
 
     def __init__(self, translator: BatchTranslator, language: str | None = None, processes: Processes = ALONE) -> None:
-        self.translator, self.language, self.processes = translator, language, processes
-
-    def hypotheses(self, sources: Sequence[str]) -> list[str]:
-        return shared_out(self.processes, sources, self.translator.best)
+        super().__init__(translator.best, processes)
+        self.language = language
 
     def scores(self, pairs: Sequence[Pair], hypotheses: Sequence[str]) -> tuple[dict[str, Any], str]:
         references = [pair.target for pair in pairs]
@@ -73,36 +69,31 @@ class LabelScoring(Scoring):
     """Labels: the score of the task, and the share of targets that are right as a whole."""
 
     def __init__(self, labeller: Labeller, processes: Processes = ALONE) -> None:
-        self.labeller, self.processes = labeller, processes
-
-    def hypotheses(self, sources: Sequence[str]) -> list[str]:
-        return shared_out(self.processes, sources, self.labeller.best)
+        super().__init__(labeller.best, processes)
+        self.task: Task = labeller.task
 
     def scores(self, pairs: Sequence[Pair], hypotheses: Sequence[str]) -> tuple[dict[str, Any], str]:
         references = [" ".join(pair.target.split()) for pair in pairs]
-        own, *_ = label_scores(self.labeller.task, references, hypotheses)
+        own, *_ = label_scores(self.task, references, hypotheses)
         exact = exact_match(hypotheses, references).value
         return {"score": own.value, "score_name": own.name.replace(" ", "_"), "exact": exact}, ""
 
 
 class MaskedScoring(Scoring):
-    """Masked pieces: how many of them the model restores. The masks are the same each time."""
+    """Masked pieces: how many of them the model restores. The masks are the same each time, on every process.
+
+    `store` holds the sources; `arrange` masks them.
+    """
 
     def __init__(
-        self,
-        model: SequenceModel,
-        tokenizers: TokenizerPair,
-        store: TokenStore,
-        arrange: Arrange,
-        precision: PrecisionName,
+        self, model: SequenceModel, tokenizer: Tokenizer, store: TokenStore, arrange: Arrange, precision: PrecisionName
     ) -> None:
-        """`store` holds the sources; `arrange` masks them."""
-        self.model, self.store, self.arrange = model, store, arrange
-        self.tokenizer = tokenizers.source
+        super().__init__(self._restored_texts)
+        self.model, self.tokenizer, self.store, self.arrange = model, tokenizer, store, arrange
         self.precision: PrecisionName = precision
         self.restored = Ratio(0.0, 0)  # of the masked pieces, by the last hypotheses
 
-    def hypotheses(self, sources: Sequence[str]) -> list[str]:
+    def _restored_texts(self, sources: Sequence[str]) -> list[str]:
         """The first sources of the store, with the most probable pieces in the masked places."""
         self.model.eval()
         texts, self.restored = [], Ratio(0.0, 0)
@@ -121,26 +112,6 @@ class MaskedScoring(Scoring):
 
     def scores(self, pairs: Sequence[Pair], hypotheses: Sequence[str]) -> tuple[dict[str, Any], str]:
         return {"score": 100 * self.restored.value, "score_name": "restored"}, ""
-
-
-def scoring_of(
-    task: Task,
-    model: SequenceModel,
-    translator: BatchTranslator,
-    store: TokenStore,
-    arrange: Arrange,
-    precision: PrecisionName,
-    language: str | None,
-    processes: Processes = ALONE,
-) -> Scoring | None:
-    """The scores of a model with this task while it trains; None for a language model, which has a loss alone."""
-    if task == "language-model":
-        return None
-    if task == "fill":
-        return MaskedScoring(model, translator.tokenizers, store, arrange, precision)
-    if task in LABELLING:
-        return LabelScoring(Labeller(model, translator.tokenizers, task, precision=precision), processes)
-    return TranslationScoring(translator, language, processes)
 
 
 @dataclass

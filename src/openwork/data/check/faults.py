@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from openwork.base.files import open_binary
+from openwork.base.lines import lines_of
 from openwork.data.records import Pair
 
 EXAMPLES = 5
@@ -135,8 +136,4 @@ def _texts(lines: Iterable[bytes]) -> Iterator[str]:
 
 def _lines(path: Path) -> Iterator[bytes]:
     with open_binary(path) as file:
-        while data := file.readline(LONGEST):
-            rest = data
-            while rest and not rest.endswith(b"\n"):  # the end of a line that is too long, or of the file
-                rest = file.readline(LONGEST)
-            yield data
+        yield from lines_of(file, LONGEST)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from openwork.base.cache import find_cache
 from openwork.base.compression import ENDINGS
+from openwork.base.errors import DataError
 from openwork.data.corpora.download import Progress
 from openwork.data.records import Pair
 
@@ -77,6 +78,14 @@ def find_file(corpus: str, name: str, folder: Path | None = None) -> Path | None
             except OSError:  # a file in a folder that may not be searched cannot be reached
                 continue
     return None
+
+
+def need_file(home: str, name: str, folder: Path | None, *, why: str, hint: str) -> Path:
+    """The file `name` of the corpus `home`; DataError with this cause and remedy if there is none."""
+    path = find_file(home, name, folder)
+    if path is None:
+        raise DataError(f"{home}: {name} is not on this machine", why=why, hint=hint, code="D062")
+    return path
 
 
 def find_folder(corpus: str, names: list[str], folder: Path | None = None) -> str:

@@ -18,6 +18,7 @@ from openwork import __version__
 from openwork.base.compression import damages
 from openwork.base.errors import DataError, OpenworkError
 from openwork.base.files import atomic_file
+from openwork.base.messages import msg
 
 MAX_BYTES = 64 << 20
 """The most that is read of a file whose size is not known beforehand."""
@@ -82,12 +83,8 @@ def fetch(remote: RemoteFile, path: Path, *, hint: str, progress: Progress = sil
                 os.fsync(file.fileno())
             if not remote.is_at(partial):
                 partial.unlink()
-                raise DataError(
-                    f"{remote.url}: the downloaded file is not the expected one",
-                    why="its checksum differs: the origin has changed, or the connection changes files",
-                    hint=hint,
-                    code="D020",
-                )
+                why = msg("its checksum differs: the origin has changed, or the connection changes files")
+                raise _unexpected(remote, why, hint)
             os.replace(partial, path)
         finally:
             if partial.is_file() and partial.stat().st_size == 0:
@@ -114,12 +111,7 @@ def _complete(remote: RemoteFile, file: BinaryIO, hint: str, progress: Progress)
         done = file.tell() + len(chunk)
         if done > limit:
             file.truncate(file.seek(0))
-            raise DataError(
-                f"{remote.url}: the downloaded file is not the expected one",
-                why=f"it has more than {limit:,} bytes",
-                hint=hint,
-                code="D020",
-            )
+            raise _unexpected(remote, msg(f"it has more than {limit:,} bytes"), hint)
         try:
             file.write(chunk)
             file.flush()
@@ -151,6 +143,10 @@ def _chunks(remote: RemoteFile, file: BinaryIO, done: int, hint: str) -> Iterato
         raise DataError(
             f"{remote.url}: cannot be fetched", why=str(reason) or type(error).__name__, hint=hint, code="D022"
         ) from error
+
+
+def _unexpected(remote: RemoteFile, why: str, hint: str) -> DataError:
+    return DataError(f"{remote.url}: the downloaded file is not the expected one", why=why, hint=hint, code="D020")
 
 
 def _not_writable(path: str, error: OSError) -> OpenworkError:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from openwork.base.errors import DataError
 from openwork.base.messages import msg
-from openwork.data.corpora.corpus import NamedCorpus, find_file, find_folder
+from openwork.data.corpora.corpus import NamedCorpus, find_folder, need_file
 from openwork.data.readers.lines import read_parallel, read_tsv
 from openwork.data.records import Pair
 from openwork.metrics.labels import spans
@@ -31,15 +31,9 @@ _JOINT_AT = "https://github.com/monologg/JointBERT (data)"
 
 
 def _locate(home: str, name: str, folder: Path | None, origin: str) -> Path:
-    path = find_file(home, name, folder)
-    if path is None:
-        raise DataError(
-            f"{home}: {name} is not on this machine",
-            why=f"the corpus is not fetched unasked; it can be had at {origin}",
-            hint=f"put it, plain or as {Path(name).name}.gz, into a folder FOLDER/{home} and set OPENWORK_DATA=FOLDER",
-            code="D062",
-        )
-    return path
+    why = msg(f"the corpus is not fetched unasked; it can be had at {origin}")
+    hint = msg(f"put it, plain or as {Path(name).name}.gz, into a folder FOLDER/{home} and set OPENWORK_DATA=FOLDER")
+    return need_file(home, name, folder, why=why, hint=hint)
 
 
 def _sentiment() -> NamedCorpus:

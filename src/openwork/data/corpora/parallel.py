@@ -31,7 +31,7 @@ from openwork.base.cache import find_cache, need_cache
 from openwork.base.errors import DataError
 from openwork.base.files import read_lines
 from openwork.base.messages import msg
-from openwork.data.corpora.corpus import NamedCorpus, both_ways, divide, find_file, find_folder
+from openwork.data.corpora.corpus import NamedCorpus, both_ways, divide, find_file, find_folder, need_file
 from openwork.data.corpora.download import Progress, RemoteFile, fetch, silent
 from openwork.data.readers.lines import read_parallel
 from openwork.data.records import Pair
@@ -163,20 +163,12 @@ def _python_docs(source: str, target: str) -> NamedCorpus:
     names = [f"python-docs.{language}" for language in (source, target)]
 
     def read(split: str, folder: Path | None) -> Iterator[Pair]:
-        paths = []
-        for name in names:
-            path = find_file(_PYTHON_DOCS, name, folder)
-            if path is None:
-                file = f"{name}.gz"
-                raise DataError(
-                    f"{_PYTHON_DOCS}: {file} is not on this machine",
-                    why="the corpus is made of the PO files of github.com/python/python-docs-zh-cn, which are not "
-                    "fetched",
-                    hint=f"train on those PO files, or put both files into a folder FOLDER/{_PYTHON_DOCS} and set "
-                    "OPENWORK_DATA=FOLDER",
-                    code="D062",
-                )
-            paths.append(path)
+        why = msg("the corpus is made of the PO files of github.com/python/python-docs-zh-cn, which are not fetched")
+        hint = msg(
+            f"train on those PO files, or put both files into a folder FOLDER/{_PYTHON_DOCS} and set "
+            "OPENWORK_DATA=FOLDER"
+        )
+        paths = [need_file(_PYTHON_DOCS, name, folder, why=why, hint=hint) for name in names]
         return divide(list(read_parallel(*paths)), split, _PYTHON_DOCS_PARTS)
 
     return NamedCorpus(

@@ -50,6 +50,8 @@ def report_of(results: ExperimentResults) -> ReportDocument:
         (msg("metric"), results.metric_name),
         (msg("test set"), msg("touched") if results.test is not None else msg("not touched")),
     ]
+    if results.settings.experiment.command is not None:
+        facts.append((msg("command"), AsIs(results.settings.experiment.command)))
     signature = next((trial.signature for trial in results.trials if trial.signature), None)
     summary = Joined(KINDS.get(results.kind, ""), *([" (", AsIs(signature), ")"] if signature else []))
     return ReportDocument(AsIs(results.settings.experiment.name), summary, facts, list(_sections(results)))

@@ -10,7 +10,7 @@ from openwork.base.printing import json_text, write_data
 from openwork.bundles.bundle import Bundle
 from openwork.data.glossary import read_glossary
 from openwork.inference.guard import GuardedTranslator, usual_texts
-from openwork.inference.requests import InputLine, ReadLine, Request, read_json, read_text
+from openwork.inference.requests import InputLine, ReadLine, Request, read_json
 from openwork.inference.settings import LineSettings
 from openwork.inference.translator import NO_TRANSLATION, Alternative, BatchTranslator, Translation
 
@@ -109,7 +109,7 @@ def filter_for(translator: BatchTranslator, bundle: Bundle, lines: LineSettings,
 
 def reader_for(lines: LineSettings) -> ReadLine:
     """What parses a line of input under these settings. DataError for a bad glossary."""
-    read = read_json if lines.requests else read_text
+    read = read_json if lines.requests else InputLine
     if lines.terms is None:
         return read
     glossary = read_glossary(lines.terms)
@@ -123,7 +123,7 @@ def reader_for(lines: LineSettings) -> ReadLine:
 
 
 def answer_stream(
-    lines: LineFilter, report: Report, batches: Iterable[list[bytes]] | None = None, read: ReadLine = read_text
+    lines: LineFilter, report: Report, batches: Iterable[list[bytes]] | None = None, read: ReadLine = InputLine
 ) -> int:
     """Answers each line of standard input (or of `batches`) with one line; returns the number of lines."""
     number = 0

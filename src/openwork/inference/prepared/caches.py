@@ -27,20 +27,16 @@ class Past:
 
     @property
     def rows(self) -> int:
-        """Rows in the buffers."""
         return self.buffers[0][0].shape[1]
 
     def with_room(self, position: int) -> "Past":
         """A past with `position` free: this one, unless it is full or another state has continued from here."""
         if self.written == position < self.buffers[0][0].shape[0]:
             return self
-        return self._copy(position, None)
+        return self.select(None, position)
 
-    def select(self, rows: Int[Tensor, "rows"], positions: int) -> "Past":
-        """The first positions of the given rows."""
-        return self._copy(positions, rows)
-
-    def _copy(self, positions: int, rows: Tensor | None) -> "Past":
+    def select(self, rows: Int[Tensor, "rows"] | None, positions: int) -> "Past":
+        """A copy of the first positions of the given rows, or of all rows."""
         # a multiple, so that successive buffers have one size and reuse their pages
         room = (positions // ROOM + 1) * ROOM
         return Past([(_copied(k, positions, room, rows), _copied(v, positions, room, rows)) for k, v in self.buffers],
@@ -72,11 +68,9 @@ class PreparedMemory:
 
     @property
     def sentences(self) -> int:
-        """The number of sentences."""
         return self.bias.shape[0]
 
     def select(self, sentences: Int[Tensor, "sentences"]) -> "PreparedMemory":
-        """The given sentences."""
         layers = [(key.index_select(0, sentences), value.index_select(0, sentences)) for key, value in self.layers]
         bias, lengths = (whole.index_select(0, sentences) for whole in (self.bias, self.lengths))
         return PreparedMemory(layers, bias, lengths, self.size)

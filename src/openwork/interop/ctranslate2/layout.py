@@ -25,6 +25,7 @@ FEEDFORWARDS: dict[str, tuple[int, bool]] = {
     "glu": (SIGMOID, True),
     "reglu": (RELU, True),
     "geglu": (GELU, True),
+    "geglu-tanh": (GELU_TANH, True),
     "swiglu": (SWISH, True),
 }
 

@@ -8,16 +8,8 @@ import numpy as np
 from pydantic import ValidationError
 
 from openwork.base.errors import BundleError
+from openwork.interop.ctranslate2 import layout
 from openwork.interop.ctranslate2.binary import Contents
-from openwork.interop.ctranslate2.layout import (
-    DECODER,
-    EMBEDDINGS,
-    ENCODER,
-    FEEDFORWARDS,
-    FIRST_EMBEDDINGS,
-    POSITIONS,
-    attentions,
-)
 from openwork.interop.ctranslate2.vocabulary import Conventions
 from openwork.models.settings import TransformerSettings
 
@@ -83,8 +75,8 @@ class Weights:
 
     def embeddings(self, side: str) -> np.ndarray:
         """The table of a side: a row for each token."""
-        several = f"{side}/{FIRST_EMBEDDINGS}"
-        return self.matrix(several if several in self else f"{side}/{EMBEDDINGS}")
+        several = f"{side}/{layout.FIRST_EMBEDDINGS}"
+        return self.matrix(several if several in self else f"{side}/{layout.EMBEDDINGS}")
 
     def number(self, *names: str) -> float | None:
         """The single number that has one of these names, the first that there is."""
@@ -137,9 +129,9 @@ def transformer_settings(weights: Weights, conventions: Conventions) -> Transfor
             hint="import a model with an encoder and a decoder, of the specification TransformerSpec",
             code="B011",
         )
-    first = f"{ENCODER}/layer_0"
-    layers = [_layers(side, contents.variables) for side in (ENCODER, DECODER)]
-    width = int(weights.embeddings(ENCODER).shape[1])
+    first = f"{layout.ENCODER}/layer_0"
+    layers = [_layers(side, contents.variables) for side in (layout.ENCODER, layout.DECODER)]
+    width = int(weights.embeddings(layout.ENCODER).shape[1])
     rms = f"{first}/ffn/layer_norm/beta" not in weights
     values = {
         "width": width,
@@ -150,11 +142,11 @@ def transformer_settings(weights: Weights, conventions: Conventions) -> Transfor
         "norm": "pre" if _alike(weights, "pre_norm", 1) else "post",
         "normalisation": "rms" if rms else "layer",
         "norm_epsilon": conventions.layer_norm_epsilon or (1e-6 if rms else 1e-5),
-        "embedding_norm": f"{ENCODER}/layernorm_embedding/gamma" in weights,
-        "embedding_scale": embedding_scale(weights, ENCODER, width) != 1,
+        "embedding_norm": f"{layout.ENCODER}/layernorm_embedding/gamma" in weights,
+        "embedding_scale": embedding_scale(weights, layout.ENCODER, width) != 1,
         "attention_bias": any("attention/linear_" in name and name.endswith("/bias") for name in contents.variables),
         "output_bias": True,  # symbols that CTranslate2 lacks must never be produced
-        **_heads(weights, width, list(attentions(*layers))),
+        **_heads(weights, width, list(layout.attentions(*layers))),
     }
     try:
         return TransformerSettings.model_validate(values)
@@ -185,7 +177,7 @@ def _heads(weights: Weights, width: int, scopes: list[str]) -> dict[str, object]
     keys = weights.get(f"{of_sequences[0]}/relative_position_keys")
     if keys is not None:
         return values | {"positions": "relative", "relative_distance": (len(keys) - 1) // 2 if keys.ndim else 0}
-    tables = [f"{side}/{POSITIONS}" for side in (ENCODER, DECODER)]
+    tables = [f"{side}/{layout.POSITIONS}" for side in (layout.ENCODER, layout.DECODER)]
     sizes = [len(weights.matrix(name)) for name in tables if name in weights]
     return values | {"positions": "learned", "maximum_length": min(sizes, default=MADE_POSITIONS)}
 
@@ -212,7 +204,7 @@ def embedding_scale(weights: Weights, side: str, width: int) -> float:
 
 def _alike(weights: Weights, name: str, default: float | None) -> float:
     """A number that older revisions have once, and newer ones for encoder and decoder."""
-    found = [weights.number(f"{side}/{name}", name) for side in (ENCODER, DECODER)]
+    found = [weights.number(f"{side}/{name}", name) for side in (layout.ENCODER, layout.DECODER)]
     values = {default if one is None else one for one in found}
     value = values.pop()
     if values or value is None:
@@ -229,7 +221,7 @@ def _layers(side: str, variables: Mapping[str, np.ndarray]) -> int:
 def _feedforward(weights: Weights, layer: str) -> str:
     gated = f"{layer}/ffn/linear_0_noact/weight" in weights
     activation = int(_alike(weights, "activation", 0))
-    for kind, known in FEEDFORWARDS.items():
+    for kind, known in layout.FEEDFORWARDS.items():
         if known == (activation, gated):
             return kind
     raise weights.unsupported(f"activation {activation}")

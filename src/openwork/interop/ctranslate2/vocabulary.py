@@ -91,7 +91,7 @@ class Tokens(NamedTuple):
 
         `symbols`: CTranslate2's names of pad, unknown, start and end; None where it has none. One may be two of them.
         """
-        places = _places(names)
+        places = {token: place for place, token in reversed(list(enumerate(names)))}  # the first of each name
         ids = [None if name is None else places.get(name) for name in symbols]
         if order is None:
             rest = [place for place in range(len(names)) if place not in ids]
@@ -103,11 +103,6 @@ class Tokens(NamedTuple):
     def left_out(self) -> list[str]:
         """The tokens without an id in openwork."""
         return [name for place, name in enumerate(self.names) if place not in self.vocabulary.own]
-
-
-def _places(names: Sequence[str]) -> dict[str, int]:
-    """The first place of each name: a list may hold one twice."""
-    return {token: place for place, token in reversed(list(enumerate(names)))}
 
 
 def read_tokens(folder: Path, unknown: str) -> tuple[list[str], list[str]]:

@@ -24,18 +24,8 @@ from openwork.base.printing import escaped
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.bundles.bundle import Bundle
 from openwork.bundles.folder import CARD
+from openwork.interop.ctranslate2 import layout
 from openwork.interop.ctranslate2.binary import Contents, write_binary
-from openwork.interop.ctranslate2.layout import (
-    DECODER,
-    EMBEDDINGS,
-    ENCODER,
-    FEEDFORWARDS,
-    OUTPUT,
-    OUTPUT_BIAS,
-    POSITIONS,
-    attentions,
-    places,
-)
 from openwork.interop.ctranslate2.reading import MODEL, NEVER
 from openwork.interop.ctranslate2.settings import MADE_POSITIONS, NEWEST_REVISION
 from openwork.interop.ctranslate2.vocabulary import CONFIG, SHARED, SOURCE, TARGET, Conventions
@@ -89,16 +79,18 @@ def _write_json(path: Path, content: object) -> None:
 def _variables(model: Transformer, settings: TransformerSettings) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     """The arrays by CTranslate2's names, and the further names of those that are tied."""
     weights = dict(model.named_parameters(remove_duplicate=False))
-    variables = {name: _numpy(torch.cat([weights[one] for one in own])) for name, own in places(settings).items()}
+    variables = {
+        name: _numpy(torch.cat([weights[one] for one in own])) for name, own in layout.places(settings).items()
+    }
     variables |= _numbers(settings) | _positions(model, settings)
     bias = model.output_weight.new_zeros(len(model.output_weight)) if model.output_bias is None else model.output_bias
     bias = bias.detach().clone()
     bias[list(SYMBOL_IDS.forbidden)] = NEVER  # CTranslate2 forbids no symbol
-    variables[OUTPUT_BIAS] = _numpy(bias)
+    variables[layout.OUTPUT_BIAS] = _numpy(bias)
     tables = {
-        f"{DECODER}/{EMBEDDINGS}": model.target_embedding.table.weight,
-        f"{ENCODER}/{EMBEDDINGS}": model.source_embedding.table.weight,
-        OUTPUT: model.output_weight,
+        f"{layout.DECODER}/{layout.EMBEDDINGS}": model.target_embedding.table.weight,
+        f"{layout.ENCODER}/{layout.EMBEDDINGS}": model.source_embedding.table.weight,
+        layout.OUTPUT: model.output_weight,
     }
     first = next(iter(tables))
     aliases = {name: first for name, table in tables.items() if table is tables[first] and name != first}
@@ -111,16 +103,16 @@ def _numpy(tensor: Tensor) -> np.ndarray:
 
 def _numbers(settings: TransformerSettings) -> dict[str, np.ndarray]:
     """The settings as single numbers of CTranslate2's types."""
-    activation, _ = FEEDFORWARDS[settings.feedforward]
+    activation, _ = layout.FEEDFORWARDS[settings.feedforward]
     found: dict[str, np.ndarray] = {}
-    for side in (ENCODER, DECODER):
+    for side in (layout.ENCODER, layout.DECODER):
         found |= {
             f"{side}/num_heads": np.array(settings.heads, SMALL),
             f"{side}/pre_norm": np.array(settings.norm == "pre", FLAG),
             f"{side}/activation": np.array(activation, FLAG),
             f"{side}/scale_embeddings": np.array(settings.embedding_scale, FLAG),
         }
-    for scope in attentions(settings.encoder_layers, settings.decoder_layers):
+    for scope in layout.attentions(settings.encoder_layers, settings.decoder_layers):
         if settings.key_width * settings.heads != settings.width:
             found[f"{scope}/head_dim"] = np.array(settings.key_width, WHOLE)
         if settings.key_value_count != settings.heads:
@@ -138,11 +130,11 @@ def _positions(model: Transformer, settings: TransformerSettings) -> dict[str, n
     if settings.positions in ("rotary", "relative"):
         return {}
     found = {}
-    for side, part in ((ENCODER, model.source_positions), (DECODER, model.target_positions)):
+    for side, part in ((layout.ENCODER, model.source_positions), (layout.DECODER, model.target_positions)):
         added = part.added if isinstance(part, NormalisedPositions) else part
         if isinstance(added, SinusoidalPositions | LearnedPositions):
             rows = added.rows(0, added.maximum_length or MADE_POSITIONS)
         else:
             rows = torch.zeros(MADE_POSITIONS, settings.width)
-        found[f"{side}/{POSITIONS}"] = _numpy(rows)
+        found[f"{side}/{layout.POSITIONS}"] = _numpy(rows)
     return found

@@ -37,19 +37,7 @@ from openwork.interop.exports import (
     hf_activation,
     unsupported_seq2seq,
 )
-from openwork.interop.hugging_face import config as hf
-from openwork.interop.hugging_face.weights import (
-    LONGEST,
-    ImportedModel,
-    WeightPlace,
-    build_imported,
-    check_supported,
-    hf_weights,
-    own_weights,
-    read_weights,
-    with_bias,
-    write_files,
-)
+from openwork.interop.hugging_face import folder as hf
 from openwork.interop.vocabulary import Vocabulary
 from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel
@@ -93,7 +81,7 @@ def stream_order(settings: TransformerSettings) -> Int[Tensor, "width"]:
     return torch.cat((order[0::2], order[1::2])) if settings.positions == "sinusoidal" else order
 
 
-def places(settings: TransformerSettings) -> Iterator[WeightPlace]:
+def places(settings: TransformerSettings) -> Iterator[hf.WeightPlace]:
     """Every weight of a model with these settings, and the biases that it may lack."""
     yield from _tables(settings)
     for stack, side, layers in (
@@ -103,17 +91,19 @@ def places(settings: TransformerSettings) -> Iterator[WeightPlace]:
         added = f"{side}_positions.added" if settings.embedding_norm else f"{side}_positions"
         if settings.positions == "learned":
             hf_names = (f"model.{stack}.embed_positions.weight",)
-            yield WeightPlace(f"{added}.table.weight", hf_names, stream=1, before=POSITION_ROWS)
+            yield hf.WeightPlace(f"{added}.table.weight", hf_names, stream=1, before=POSITION_ROWS)
         if settings.embedding_norm:
-            yield from with_bias(f"{side}_positions.norm", f"model.{stack}.layernorm_embedding", 0)
+            yield from hf.with_bias(f"{side}_positions.norm", f"model.{stack}.layernorm_embedding", 0)
         for number in range(layers):
             for own, hf_name, axis in LAYERS[stack]:
-                yield from with_bias(f"{stack}.layers.{number}.{own}", f"model.{stack}.layers.{number}.{hf_name}", axis)
+                yield from hf.with_bias(
+                    f"{stack}.layers.{number}.{own}", f"model.{stack}.layers.{number}.{hf_name}", axis
+                )
         if settings.norm == "pre":
-            yield from with_bias(f"{stack}.final_norm", f"model.{stack}.layer_norm", 0)
+            yield from hf.with_bias(f"{stack}.final_norm", f"model.{stack}.layer_norm", 0)
 
 
-def _tables(settings: TransformerSettings) -> Iterator[WeightPlace]:
+def _tables(settings: TransformerSettings) -> Iterator[hf.WeightPlace]:
     source, target = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
     shared, output = "model.shared.weight", "lm_head.weight"
     if settings.tying == "three-way":
@@ -123,10 +113,10 @@ def _tables(settings: TransformerSettings) -> Iterator[WeightPlace]:
         names = {"source": (source,), "target": (target, output), "output": (target, output)}
     else:
         names = {"source": (source, shared), "target": (target, shared), "output": (output,)}
-    yield WeightPlace("source_embedding.table.weight", names["source"], stream=1, pieces="source")
-    yield WeightPlace("target_embedding.table.weight", names["target"], stream=1, pieces="target")
-    yield WeightPlace("output", names["output"], stream=1, pieces="target")
-    yield WeightPlace("bias", (BIAS,), pieces="target")
+    yield hf.WeightPlace("source_embedding.table.weight", names["source"], stream=1, pieces="source")
+    yield hf.WeightPlace("target_embedding.table.weight", names["target"], stream=1, pieces="target")
+    yield hf.WeightPlace("output", names["output"], stream=1, pieces="target")
+    yield hf.WeightPlace("bias", (BIAS,), pieces="target")
 
 
 class HuggingFaceConfig(hf.ConfigKeys):
@@ -173,7 +163,7 @@ def read_config(folder: Path) -> HuggingFaceConfig:
     if content.get("model_type") not in ARCHITECTURES:
         raise BundleError(
             f"{folder / hf.CONFIG}: a model of type {content.get('model_type')!r} cannot be read",
-            why=f"openwork reads {', '.join((*ARCHITECTURES, 'gpt2', 'llama'))}",
+            why=f"openwork reads {', '.join((*ARCHITECTURES, 't5', 'mt5', 'bert', 'gpt2', 'llama'))}",
             hint="import a model of one of these types, or convert this one with CTranslate2 and import it as ct2",
             code="B019",
         )
@@ -210,21 +200,22 @@ def model_settings(config: HuggingFaceConfig, path: Path, *, output_bias: bool) 
     )
 
 
-def read_hugging_face(folder: Path, unknown: int | None = None) -> ImportedModel:
+def read_hugging_face(folder: Path, unknown: int | None = None) -> hf.ImportedModel:
     """The model that `save_pretrained` wrote into the folder, of a type in `ARCHITECTURES`, in evaluation mode.
 
     `unknown`: the id of the unknown symbol, which configurations leave to the tokenizer. BundleError for what is
     missing, damaged, pickled, or a model that openwork has not.
     """
     config, generation = read_config(folder), hf.read_generation(folder)
-    weights = read_weights(folder)
+    weights = hf.read_weights(folder)
     settings = model_settings(config, folder / hf.CONFIG, output_bias=BIAS in weights and bool(weights[BIAS].any()))
     decoding = hf.decoding_settings(generation)
     source, target = _vocabularies(config, unknown)
     order, pieces = stream_order(settings).argsort(), {"source": source, "target": target}
     wanted = (place for place in places(settings) if place.openwork_name != "bias" or settings.output_bias)
-    found = own_weights(wanted, weights, pieces, folder, order)
-    return ImportedModel(settings, decoding, source, target, build_imported(folder, settings, source, target, found))
+    found = hf.own_weights(wanted, weights, pieces, folder, order)
+    model = hf.build_imported(folder, settings, source, target, found)
+    return hf.ImportedModel(settings, decoding, source, target, model)
 
 
 def _vocabularies(config: HuggingFaceConfig, unknown: int | None) -> tuple[Vocabulary, Vocabulary]:
@@ -245,23 +236,23 @@ def write_model_files(folder: Path, settings: ModelSettings, model: SequenceMode
     logits that differ from the fifth digit on; a larger epsilon is refused. ConfigError for a model that no
     architecture of Hugging Face is.
     """
-    check_supported(unsupported_seq2seq(settings))
+    hf.check_supported(unsupported_seq2seq(settings))
     assert isinstance(settings, TransformerSettings)
     kind = architecture_of(settings)
     assert kind is not None
     tensors = _weights(settings, dict(model.named_parameters(remove_duplicate=False)))
     sizes = model.get_parameter("source_embedding.table.weight").shape[0], model.output_weight.shape[0]
-    write_files(folder, _config(settings, kind, sizes), _generation(decoding), tensors)
+    hf.write_files(folder, _config(settings, kind, sizes), _generation(decoding), tensors)
 
 
 def _weights(settings: TransformerSettings, own: dict[str, Tensor]) -> dict[str, Tensor]:
     order = stream_order(settings)
-    found = hf_weights(places(settings), own, order=order)
+    found = hf.external_weights(places(settings), own, order=order)
     found[BIAS] = found[BIAS][None]
     if settings.positions == "sinusoidal":  # constants, which Hugging Face's files keep among the weights
         for stack in ("encoder", "decoder"):
             name = f"model.{stack}.embed_positions.weight"
-            found[name] = sinusoids(LONGEST, settings.width).index_select(1, order).contiguous()
+            found[name] = sinusoids(hf.LONGEST, settings.width).index_select(1, order).contiguous()
     return found
 
 
@@ -275,7 +266,7 @@ def _config(s: TransformerSettings, kind: Architecture, sizes: tuple[int, int]) 
         "decoder_attention_heads": s.heads,
         "decoder_ffn_dim": s.feedforward_width,
         "activation_function": hf_activation(s.feedforward, HF_ACTIVATIONS),
-        "max_position_embeddings": s.table_size if s.positions == "learned" else LONGEST,
+        "max_position_embeddings": s.table_size if s.positions == "learned" else hf.LONGEST,
         "share_encoder_decoder_embeddings": s.tying == "three-way",
         "tie_word_embeddings": s.tying != "none",
         **_symbols(),

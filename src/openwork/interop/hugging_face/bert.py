@@ -16,17 +16,8 @@ from openwork.base.errors import BundleError
 from openwork.bundles.bundle import Bundle
 from openwork.bundles.settings import BundleSettings, tokenizers_for_task
 from openwork.interop.exports import HF_ACTIVATIONS, hf_activation, unsupported_encoder
-from openwork.interop.hugging_face import config as hf
+from openwork.interop.hugging_face import folder as hf
 from openwork.interop.hugging_face.tokenizers import TOKENIZER_CONFIG, read_single, symbol_ids, write_framed
-from openwork.interop.hugging_face.weights import (
-    WeightPlace,
-    build_imported,
-    check_supported,
-    hf_weights,
-    own_weights,
-    read_weights,
-    write_files,
-)
 from openwork.interop.vocabulary import Vocabulary, own_vocabulary
 from openwork.models.settings import EncoderSettings, EncoderTask
 from openwork.text.external.adapted import AdaptedTokenizer
@@ -58,14 +49,14 @@ LAYER = {
 }
 
 
-def bert_places(settings: EncoderSettings) -> Iterator[WeightPlace]:
+def bert_places(settings: EncoderSettings) -> Iterator[hf.WeightPlace]:
     """Every weight of a model with these settings. `PREFIX` precedes all but the head's, where there is a head."""
 
-    def place(openwork_name: str, *hf_names: str, pieces: Literal["source"] | None = None) -> WeightPlace:
+    def place(openwork_name: str, *hf_names: str, pieces: Literal["source"] | None = None) -> hf.WeightPlace:
         prefixes = ("", PREFIX) if settings.task == "embed" or hf_names[0].startswith(HEAD) else (PREFIX, "")
-        return WeightPlace(openwork_name, tuple(one + name for name in hf_names for one in prefixes), pieces=pieces)
+        return hf.WeightPlace(openwork_name, tuple(one + name for name in hf_names for one in prefixes), pieces=pieces)
 
-    def pair(openwork_name: str, hf_name: str) -> Iterator[WeightPlace]:
+    def pair(openwork_name: str, hf_name: str) -> Iterator[hf.WeightPlace]:
         for part, old in OLD_NORM.items():
             old_names = (f"{hf_name}.{old}",) if hf_name.endswith("LayerNorm") else ()
             yield place(f"{openwork_name}.{part}", f"{hf_name}.{part}", *old_names)
@@ -81,12 +72,12 @@ def bert_places(settings: EncoderSettings) -> Iterator[WeightPlace]:
     if settings.task == "fill":
         yield from pair("transform.dense", f"{HEAD}.transform.dense")
         yield from pair("transform.norm", f"{HEAD}.transform.LayerNorm")
-        yield WeightPlace("bias", (f"{HEAD}.bias", f"{HEAD}.decoder.bias"), pieces="source")
+        yield hf.WeightPlace("bias", (f"{HEAD}.bias", f"{HEAD}.decoder.bias"), pieces="source")
     else:
         yield from pair("pooler.dense", "pooler.dense")
     if settings.task == "classify":
-        yield WeightPlace("output", (CLASSIFIER,), pieces="target")
-        yield WeightPlace("bias", (CLASSIFIER_BIAS,), pieces="target")
+        yield hf.WeightPlace("output", (CLASSIFIER,), pieces="target")
+        yield hf.WeightPlace("bias", (CLASSIFIER_BIAS,), pieces="target")
 
 
 class BertConfig(hf.ConfigKeys):
@@ -128,7 +119,7 @@ def bundle_from_bert(folder: Path, content: Mapping[str, object]) -> Bundle:
     config = hf.validated(BertConfig, dict(content), folder / hf.CONFIG)
     tokenizer = _tokenizer(folder)
     vocabulary = _vocabulary(folder, tokenizer, config.vocab_size)
-    weights = {name: tensor for name, tensor in read_weights(folder).items() if not name.endswith(UNUSED)}
+    weights = {name: tensor for name, tensor in hf.read_weights(folder).items() if not name.endswith(UNUSED)}
     labels = Labels.of(config.labels) if config.labels and CLASSIFIER in weights else None
     fills = any(name.startswith(HEAD) for name in weights)
     settings = _settings(config, folder / hf.CONFIG, "classify" if labels else "fill" if fills else "embed")
@@ -138,7 +129,7 @@ def bundle_from_bert(folder: Path, content: Mapping[str, object]) -> Bundle:
     target = Vocabulary.of_labels(len(config.labels)) if labels else vocabulary
     found, used = _own_weights(folder, settings, weights, {"source": vocabulary, "target": target})
     found["begins"] = torch.tensor(word_starts(tokenizer))
-    model = build_imported(folder, settings, vocabulary, target, found)
+    model = hf.build_imported(folder, settings, vocabulary, target, found)
     unused = sorted(weights.keys() - used)
     card = hf.card_of(folder) + (f"\nNot taken over: {', '.join(unused)}\n" if unused else "")
     tokenizers = tokenizers_for_task(TokenizerPair(tokenizer, labels or tokenizer), settings.task)
@@ -207,7 +198,7 @@ def _own_weights(
 ) -> tuple[dict[str, Tensor], set[str]]:
     """Every weight by openwork's names, and the names of the file's weights that were used."""
     places = list(bert_places(settings))
-    found = own_weights(places, weights, pieces, folder)
+    found = hf.own_weights(places, weights, pieces, folder)
     used = {DECODER, *(name for place in places for name in place.hf_names)}
     if DECODER in weights:
         decoder, embedding = pieces["source"].gather(weights[DECODER].float()), found[EMBEDDINGS]
@@ -225,7 +216,7 @@ def write_bert(folder: Path, bundle: Bundle) -> None:
     """The bundle's files in the folder; ConfigError for a model or a tokenizer that Hugging Face has not."""
     settings, labels = bundle.settings.model, bundle.tokenizers.target
     assert isinstance(settings, EncoderSettings)
-    check_supported(unsupported_encoder(settings))
+    hf.check_supported(unsupported_encoder(settings))
     mask = settings.mask_piece if settings.task == "fill" else None
     pieces = {"source": write_framed(folder, bundle.tokenizers.source, "classified", mask)}
     config = _config(settings, pieces["source"])
@@ -234,7 +225,7 @@ def write_bert(folder: Path, bundle: Bundle) -> None:
         config["id2label"] = dict(enumerate(labels.names))
         config["label2id"] = {name: number for number, name in enumerate(labels.names)}
         config["problem_type"] = "single_label_classification"
-    write_files(folder, config, {}, _weights(settings, dict(bundle.model.named_parameters()), pieces))
+    hf.write_files(folder, config, {}, _weights(settings, dict(bundle.model.named_parameters()), pieces))
 
 
 def _weights(settings: EncoderSettings, own: dict[str, Tensor], pieces: dict[str, Vocabulary]) -> dict[str, Tensor]:
@@ -244,7 +235,7 @@ def _weights(settings: EncoderSettings, own: dict[str, Tensor], pieces: dict[str
     if settings.embedding_scale:
         own[EMBEDDINGS] = own[EMBEDDINGS].detach().cpu().float() * settings.width**0.5
     wide = settings.model_copy(update={"segments": max(settings.segments, SEGMENTS)})
-    return hf_weights(bert_places(wide), own, pieces=pieces)
+    return hf.external_weights(bert_places(wide), own, pieces=pieces)
 
 
 def _config(s: EncoderSettings, vocabulary: Vocabulary) -> dict[str, Any]:

@@ -17,20 +17,8 @@ from openwork.base.errors import BundleError
 from openwork.bundles.bundle import Bundle
 from openwork.decoding.settings import DecodingSettings
 from openwork.interop.exports import GPT2_ACTIVATIONS, LLAMA_ACTIVATIONS, hf_activation, unsupported_decoder
-from openwork.interop.hugging_face import config as hf
+from openwork.interop.hugging_face import folder as hf
 from openwork.interop.hugging_face.tokenizers import never_written, symbol_ids, write_framed
-from openwork.interop.hugging_face.weights import (
-    LONGEST,
-    ImportedModel,
-    WeightPlace,
-    build_imported,
-    check_supported,
-    hf_weights,
-    own_weights,
-    read_weights,
-    with_bias,
-    write_files,
-)
 from openwork.interop.vocabulary import Vocabulary, own_vocabulary, sizes_differ
 from openwork.models.settings import DecoderSettings
 from openwork.nn.positions import LONGEST_WAVE
@@ -117,30 +105,30 @@ LLAMA_LAYER = {
 }
 
 
-def _gpt2_places(settings: DecoderSettings) -> Iterator[WeightPlace]:
-    yield WeightPlace(EMBEDDINGS, ("transformer.wte.weight", "wte.weight"), pieces="source")
+def _gpt2_places(settings: DecoderSettings) -> Iterator[hf.WeightPlace]:
+    yield hf.WeightPlace(EMBEDDINGS, ("transformer.wte.weight", "wte.weight"), pieces="source")
     if settings.tying != "three-way":
-        yield WeightPlace("output", ("lm_head.weight",), pieces="source")
-    places = [WeightPlace("positions.table.weight", ("wpe.weight",)), *with_bias("stack.final_norm", "ln_f")]
+        yield hf.WeightPlace("output", ("lm_head.weight",), pieces="source")
+    places = [hf.WeightPlace("positions.table.weight", ("wpe.weight",)), *hf.with_bias("stack.final_norm", "ln_f")]
     for number in range(settings.layers):
         for own, hf_name in GPT2_LAYER.items():
             parts = ("query", "key", "value") if "{}" in own else ()
-            for place in with_bias(f"stack.layers.{number}.{own}", f"h.{number}.{hf_name}"):
+            for place in hf.with_bias(f"stack.layers.{number}.{own}", f"h.{number}.{hf_name}"):
                 places.append(place._replace(parts=parts, transposed=True))
     for place in places:  # some files have the names without the prefix
         (hf_name,) = place.hf_names
         yield place._replace(hf_names=(f"transformer.{hf_name}", hf_name))
 
 
-def _llama_places(settings: DecoderSettings) -> Iterator[WeightPlace]:
-    yield WeightPlace(EMBEDDINGS, ("model.embed_tokens.weight",), pieces="source")
+def _llama_places(settings: DecoderSettings) -> Iterator[hf.WeightPlace]:
+    yield hf.WeightPlace(EMBEDDINGS, ("model.embed_tokens.weight",), pieces="source")
     if settings.tying != "three-way":
-        yield WeightPlace("output", ("lm_head.weight",), pieces="source")
-    yield WeightPlace("stack.final_norm.weight", ("model.norm.weight",))
+        yield hf.WeightPlace("output", ("lm_head.weight",), pieces="source")
+    yield hf.WeightPlace("stack.final_norm.weight", ("model.norm.weight",))
     for number in range(settings.layers):
         for own, hf_name in LLAMA_LAYER.items():
             halves = settings.key_width if own.endswith((".query", ".key")) else 0
-            matrix, bias = with_bias(f"stack.layers.{number}.{own}", f"model.layers.{number}.{hf_name}")
+            matrix, bias = hf.with_bias(f"stack.layers.{number}.{own}", f"model.layers.{number}.{hf_name}")
             yield matrix._replace(halves=halves)
             if settings.attention_bias and own.startswith("self_attention"):
                 yield bias._replace(halves=halves)
@@ -152,7 +140,7 @@ class DecoderFamily(NamedTuple):
     config: "type[Config]"
     class_name: str
     activations: dict[str, str]
-    places: Callable[[DecoderSettings], Iterator[WeightPlace]]
+    places: Callable[[DecoderSettings], Iterator[hf.WeightPlace]]
 
 
 Config = Gpt2Config | LlamaConfig
@@ -162,7 +150,7 @@ FAMILIES = {
 }
 
 
-def read_decoder(folder: Path, tokenizer: AdaptedTokenizer | LearntTokenizer | None = None) -> ImportedModel:
+def read_decoder(folder: Path, tokenizer: AdaptedTokenizer | LearntTokenizer | None = None) -> hf.ImportedModel:
     """The model that `save_pretrained` wrote into the folder, of a type in `FAMILIES`, in evaluation mode.
 
     The ids are those of `tokenizer`, or without one those of `Vocabulary.of`. BundleError for what is missing, damaged,
@@ -174,10 +162,10 @@ def read_decoder(folder: Path, tokenizer: AdaptedTokenizer | LearntTokenizer | N
     settings = _settings(config, folder / hf.CONFIG)
     vocabulary = _vocabulary(config, tokenizer, folder)
     places, pieces = family.places(settings), {"source": vocabulary}
-    found = own_weights(places, read_weights(folder), pieces, folder, rows=config.vocab_size)
+    found = hf.own_weights(places, hf.read_weights(folder), pieces, folder, rows=config.vocab_size)
     found.setdefault("output", found[EMBEDDINGS])  # one matrix has both names
-    model = build_imported(folder, settings, vocabulary, vocabulary, found)
-    return ImportedModel(settings, DecodingSettings(beam=1), vocabulary, vocabulary, model)
+    model = hf.build_imported(folder, settings, vocabulary, vocabulary, found)
+    return hf.ImportedModel(settings, DecodingSettings(beam=1), vocabulary, vocabulary, model)
 
 
 def _vocabulary(config: Config, tokenizer: AdaptedTokenizer | LearntTokenizer | None, folder: Path) -> Vocabulary:
@@ -236,7 +224,7 @@ def write_decoder(folder: Path, bundle: Bundle) -> None:
     """The bundle's files in the folder; ConfigError for a model or a tokenizer that Hugging Face has not."""
     settings = bundle.settings.model
     assert isinstance(settings, DecoderSettings)
-    check_supported(unsupported_decoder(settings))
+    hf.check_supported(unsupported_decoder(settings))
     vocabulary = write_framed(folder, bundle.tokenizers.source, "prompt")
     kind = "gpt2" if settings.positions == "learned" else "llama"
     family, own = FAMILIES[kind], dict(bundle.model.named_parameters(remove_duplicate=False))
@@ -244,7 +232,7 @@ def write_decoder(folder: Path, bundle: Bundle) -> None:
     if settings.embedding_scale:  # then embeddings and output matrix differ
         own[EMBEDDINGS] = own[EMBEDDINGS].detach() * settings.width**0.5
         settings = settings.model_copy(update={"tying": "embeddings"})
-    weights = hf_weights(family.places(settings), own, pieces={"source": vocabulary})
+    weights = hf.external_weights(family.places(settings), own, pieces={"source": vocabulary})
     config = {
         "architectures": [family.class_name],
         "model_type": kind,
@@ -255,7 +243,7 @@ def write_decoder(folder: Path, bundle: Bundle) -> None:
         "tie_word_embeddings": settings.tying == "three-way",
         **symbol_ids(vocabulary),
     }
-    write_files(folder, config, _generation(bundle.settings.decoding, vocabulary), weights)
+    hf.write_files(folder, config, _generation(bundle.settings.decoding, vocabulary), weights)
 
 
 def _gpt2_config(s: DecoderSettings) -> dict[str, Any]:
@@ -269,7 +257,7 @@ def _llama_config(s: DecoderSettings) -> dict[str, Any]:
         "head_dim": s.key_width,
         "rope_theta": base,  # the old place of the base, and the new one
         "rope_parameters": {"rope_type": "default", "rope_theta": base},
-        "max_position_embeddings": LONGEST,
+        "max_position_embeddings": hf.LONGEST,
     }
 
 

@@ -18,11 +18,11 @@ from openwork.base.printing import json_text
 from openwork.bundles.bundle import Bundle
 from openwork.bundles.settings import BundleSettings
 from openwork.interop.exports import HF_ACTIVATIONS, hf_activation, unsupported_vit
-from openwork.interop.hugging_face import config as hf
-from openwork.interop.hugging_face.weights import (
+from openwork.interop.hugging_face import folder as hf
+from openwork.interop.hugging_face.folder import (
     WeightPlace,
     check_supported,
-    hf_weights,
+    external_weights,
     own_weights,
     read_weights,
     size_error,
@@ -210,7 +210,7 @@ def write_vit(folder: Path, bundle: Bundle) -> None:
     assert isinstance(settings, VisionSettings) and isinstance(labels, Labels) and picture is not None
     check_supported(unsupported_vit(settings))
     pieces = {"target": Vocabulary.of_labels(len(labels.names))}
-    found = hf_weights(vit_places(settings), dict(bundle.model.named_parameters()), pieces=pieces)
+    found = external_weights(vit_places(settings), dict(bundle.model.named_parameters()), pieces=pieces)
     found[CLASS_TOKEN] = found[CLASS_TOKEN].reshape(1, 1, -1)
     found[POSITIONS] = found[POSITIONS][None]
     kernel = found[f"{PROJECTION}.weight"]

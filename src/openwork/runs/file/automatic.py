@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from openwork.base.config import Layer, Settings, build
+from openwork.base.config import Layer, build_section
 from openwork.base.toml import ValueOrigin
 from openwork.data.batching import BatchPlan, BatchSettings
 from openwork.data.pairs import training_pairs
 from openwork.data.records import Pair
+from openwork.data.settings import DataSettings
 from openwork.data.sources import nothing_to_train_on
 from openwork.runs.file.inheritance import read_tuning
 from openwork.runs.file.keys import section_of
-from openwork.runs.file.settings import DataSection
 from openwork.text.pair import train_pair
 from openwork.text.pieces.alphabet import COMMON, room_for_alphabet
 from openwork.text.settings import TextSettings
@@ -107,10 +107,6 @@ def updates_a_pass(corpus: CorpusSize, text: TextSettings, batches: BatchSetting
     return len(plan.epoch(0)) * corpus.pairs * corpus.trained / len(corpus.sample)
 
 
-class _TextSection(Settings):
-    text: TextSettings = TextSettings()
-
-
 def chosen_lengths(steps: int) -> dict[str, int]:
     """The lengths that follow from the number of updates of a training from nothing."""
     return {
@@ -140,7 +136,7 @@ def choose(
     """
     size = _size_of(corpus)
     chosen, reason = _choose_text(corpus, size, text)
-    settings = build(_TextSection, {"text": {**chosen, **text}}, origins).text
+    settings = build_section(TextSettings, "text", {**chosen, **text}, origins)
     a_pass = updates_a_pass(corpus, settings, BatchSettings(tokens=size.batch_tokens))
     steps = wanted or round(min(MOST_STEPS, max(FEWEST_STEPS, size.passes * a_pass)) / 100) * 100
     lengths = chosen_lengths(steps)
@@ -219,7 +215,7 @@ def overlay(chosen: Mapping[str, Mapping[str, Any]], given: Mapping[str, Any]) -
 
 def choose_layer(layer: Layer, report: Callable[[str], None]) -> Layer:
     """The layer with the chosen settings beneath it; their origin says that they were chosen."""
-    data = build(DataSection, {"data": layer.mapping["data"]}, layer.origins).data
+    data = build_section(DataSettings, "data", layer.mapping["data"], layer.origins)
     pairs = training_pairs(data)
     corpus = measure(pairs.read())
     if corpus.pairs == 0:

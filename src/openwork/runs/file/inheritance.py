@@ -5,14 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from openwork.base.config import Layer, build
+from openwork.base.config import Layer, build_section
 from openwork.base.errors import ConfigError
 from openwork.bundles.folder import whole_bundle
 from openwork.bundles.settings import encoder_of, read_bundle_settings
 from openwork.models.families import FAMILIES, ModelSettings, model_settings, reads
 from openwork.models.presets import PRESETS
 from openwork.runs.file.keys import section_of
-from openwork.runs.file.settings import TuningSection
 from openwork.runs.usable import usable_bundle
 from openwork.text.pair import TokenizerPair
 from openwork.text.pieces.kinds import KINDS
@@ -58,10 +57,8 @@ def inherit(layer: Layer) -> Layer:
 
 
 def read_tuning(layer: Layer) -> FineTuningSettings:
-    """The section alone."""
-    if SECTION not in layer.mapping:
-        return FineTuningSettings()
-    return build(TuningSection, {SECTION: layer.mapping[SECTION]}, layer.origins).fine_tuning
+    """The section alone, which is read before the settings that its bundle decides."""
+    return build_section(FineTuningSettings, SECTION, layer.mapping.get(SECTION, {}), layer.origins)
 
 
 def _given(layer: Layer) -> dict[str, Any]:

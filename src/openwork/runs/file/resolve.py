@@ -15,6 +15,7 @@ from openwork.base.config import (
     Layer,
     apply_assignments,
     build,
+    build_section,
     find_mistakes,
     lay_over,
     read_run_file,
@@ -31,9 +32,10 @@ from openwork.runs.file.automatic import choose_layer, chosen_lengths, tuning_le
 from openwork.runs.file.inheritance import inherit, read_tuning
 from openwork.runs.file.keys import holds, leaves, section_of
 from openwork.runs.file.recipes import run_file_of
-from openwork.runs.file.settings import PictureSection, RunSettings
+from openwork.runs.file.settings import RunSettings
 from openwork.runs.file.warnings import find_conflicts, find_warnings
 from openwork.runs.length import follow_steps
+from openwork.signals.settings import PictureSettings
 
 DEFAULT = "default"
 INHERITED = "the bundle that is fine-tuned"  # the origin of values that no file of the run and no default gives
@@ -204,8 +206,8 @@ def _for_pictures(mapping: Mapping[str, Any], given: Mapping[str, Any]) -> dict[
     model = dict(mapping["model"])
     if model.get("positions") == "learned" and "maximum_length" not in given:
         with suppress(OpenworkError):  # which the settings of the run report
-            section = build(PictureSection, {"picture": sections["picture"]})
-            model["maximum_length"] = section.picture.patches + 1
+            picture = build_section(PictureSettings, "picture", sections["picture"], {})
+            model["maximum_length"] = picture.patches + 1
     return {**found, "model": model}
 
 

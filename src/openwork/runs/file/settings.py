@@ -10,29 +10,10 @@ from openwork.data.filters import FilterSettings
 from openwork.data.settings import DataSettings
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.families import ModelSettings, reads
-from openwork.models.settings import ONE_VOCABULARY, TransformerSettings
+from openwork.models.settings import ONE_VOCABULARY, TransformerSettings, VisionSettings
 from openwork.signals.settings import PictureSettings
 from openwork.text.settings import TextSettings
 from openwork.training.settings import FineTuningSettings, TrainingSettings
-
-
-class DataSection(Settings):
-    """The section that is read before the other settings are chosen."""
-
-    data: DataSettings
-
-
-class TuningSection(Settings):
-    """The section that names the bundle to start from; it is read before the settings that the bundle decides."""
-
-    fine_tuning: FineTuningSettings
-
-
-class PictureSection(Settings):
-    """The section on which the number of a model's positions depends."""
-
-    picture: PictureSettings
-
 
 # Of models that write; others have the score of their task, from 0 to 100.
 METRICS = {"generate": ("bleu", "chrf", "exact", "loss"), "language-model": ("loss",)}
@@ -105,7 +86,7 @@ class RunSettings(Settings):
                     code="C147",
                 )
             return self
-        if reads(self.model) != "pictures":
+        if not isinstance(self.model, VisionSettings):
             raise RuleError(
                 f'[picture] is for models that read pictures, and the kind "{self.model.kind}" reads text',
                 hint='leave out the section [picture], or set model.kind = "vit"',

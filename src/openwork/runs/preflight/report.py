@@ -11,6 +11,13 @@ from openwork.runs.preflight.check import Preflight
 from openwork.runs.preflight.coverage import Coverage
 from openwork.runs.preflight.resources import NEAR
 
+PLACES = {
+    ("training", "source"): msg("sources of the training pairs"),
+    ("training", "target"): msg("targets of the training pairs"),
+    ("validation", "source"): msg("sources of the validation pairs"),
+    ("validation", "target"): msg("targets of the validation pairs"),
+}
+
 
 def clock(seconds: float, now: datetime) -> str:
     """When so many seconds are over: the time, and the day if it is not today."""
@@ -65,7 +72,7 @@ def preflight_warnings(found: Preflight) -> Iterator[str]:
         yield msg("little memory is left beside the fullest batch; a smaller batches.tokens needs less")
     if found.beyond:
         yield msg(f"{found.beyond:,} pair(s) are longer than batches.tokens; each is a batch of its own")
-    if found.disk.is_near:
+    if found.disk.most_needed > found.disk.free:
         yield msg(
             f"the disk may become full: {size_text(found.disk.most_needed)} may be needed and "
             f"{size_text(found.disk.free)} are free; a smaller training.average needs less"
@@ -81,17 +88,11 @@ def preflight_warnings(found: Preflight) -> Iterator[str]:
 
 def _coverage_line(one: Coverage) -> str:
     named = AsIs(f" {' '.join(one.examples)}" if one.examples else "")
-    if one.split == "training":
-        place = msg("sources of the training pairs") if one.side == "source" else msg("targets of the training pairs")
-    else:
-        place = (
-            msg("sources of the validation pairs") if one.side == "source" else msg("targets of the validation pairs")
-        )
     if one.lost:
         fault = msg(f"{one.share:.1%} of the pieces are unknown to the vocabulary, and lost:")
     else:
         fault = msg(f"{one.share:.1%} of the pieces are bytes of characters that the vocabulary lacks:")
-    return Joined(place, AsIs(": "), fault, named)
+    return Joined(PLACES[one.split, one.side], AsIs(": "), fault, named)
 
 
 def preflight_values(found: Preflight) -> dict[str, Any]:

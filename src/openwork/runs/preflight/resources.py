@@ -138,10 +138,6 @@ class DiskEstimate:
     most_needed: int
     most: int
 
-    @property
-    def is_near(self) -> bool:
-        return self.most_needed > self.free
-
 
 def estimate_disk(setup: TrainingSetup) -> DiskEstimate:
     """OpenworkError where the least that a run writes does not fit.

@@ -240,7 +240,6 @@ class EncoderDecoder(nn.Module):
         return self.final_layer(self.decode(self.encode(src, src_mask), src_mask, tgt, tgt_mask))
 
     def encode(self, src: Source, src_mask: AnyMask) -> Memory:
-        """The memory."""
         return self.encoder(self.src_embed(src), src_mask)
 
     def decode(self, memory: Memory, src_mask: AnyMask, tgt: Target, tgt_mask: AnyMask) -> TargetVectors:

@@ -231,6 +231,12 @@ def run(sizes: LayerStudySettings) -> Result:
             data.rises_by(RECURRENT, "path", 1) and data.rises_by(ATTENTION, "path", 0),
         ),
     )
+    forms = {"length": "", "operations": ",", "serial": "", "path": ""}
+    rows = [
+        (kind.words, *(f"{getattr(one, field):{form}}" for field, form in forms.items()), f"{1e6 * one.seconds:,.0f}")
+        for kind in KINDS
+        for one in data.layers[kind.key]
+    ]
     tables = (
         Figures(
             "the paper's table 1, and operations counted for each of its",
@@ -240,18 +246,7 @@ def run(sizes: LayerStudySettings) -> Result:
         Figures(
             f"measured at d = {data.width}, k = {data.kernel}",
             ("layer", "n", "operations", "serial steps", "path length", "microseconds"),
-            [
-                (
-                    kind.words,
-                    f"{one.length}",
-                    f"{one.operations:,}",
-                    f"{one.serial}",
-                    f"{one.path}",
-                    f"{1e6 * one.seconds:,.0f}",
-                )
-                for kind in KINDS
-                for one in data.layers[kind.key]
-            ],
+            rows,
         ),
     )
 

@@ -162,7 +162,6 @@ class BatchStream:
     _last: tuple[int, Sequence[Ids]] | None = None  # the epoch asked for last: making its plan costs
 
     def next(self, progress: Progress) -> TrainingBatch:
-        """The batch at `progress`, which moves on by one."""
         epoch = progress.epoch  # of this batch: the last one of an epoch moves on to the next
         return self.batch(self.rows(progress), epoch)
 

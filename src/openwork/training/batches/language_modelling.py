@@ -48,9 +48,8 @@ class Masking:
             generator = np.random.default_rng((self.seed, batch.epoch, row))
             places = self.choose(ids, generator)
             source[number, places] = self.replace(ids[places], generator)
-            places = (
-                places if len(places) else np.array([len(ids)])
-            )  # nothing to mask: the end, which is predicted anyway
+            if not len(places):  # nothing to mask: the end, which is predicted anyway
+                places = np.array([len(ids)])
             real.append(number * source.shape[1] + places)
             masked.append(batch.source[number, places])
         start = np.full((len(source), 1), SYMBOL_IDS.start)

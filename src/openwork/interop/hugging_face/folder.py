@@ -1,4 +1,4 @@
-"""Weights in Hugging Face's folders: read by a table of their places, and written by the same table.
+"""Hugging Face's folders: configurations, read as openwork's settings, and weights, by a table of their places.
 
 Only safetensors files are read: names, types, shapes and numbers. A pickle could run whatever it holds.
 """
@@ -7,23 +7,133 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 import torch
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors.torch import save
 from torch import Tensor
 
 from openwork.base.errors import BundleError, ConfigError
 from openwork.base.messages import msg
-from openwork.base.regular_files import read_regular
+from openwork.base.regular_files import read_regular, unreadable
 from openwork.decoding.settings import DecodingSettings
 from openwork.interop.exports import Unsupported
-from openwork.interop.hugging_face.config import CONFIG, GENERATION
 from openwork.interop.vocabulary import Vocabulary
 from openwork.models.build import model_with_weights
 from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel
 from openwork.models.weights import read_tensors
+
+CONFIG, GENERATION = "config.json", "generation_config.json"
+MOST_BYTES = 4 << 20  # of a configuration, which has a few thousand
+UNTIL_THE_END = 1000.0  # a patience with which only the bound and the limit stop a search
+
+Count = Annotated[int, Field(ge=1, le=1 << 22)]  # a damaged file must not fill the memory
+Layers = Annotated[int, Field(ge=1, le=1 << 10)]
+Positions = Annotated[int, Field(ge=2, le=1 << 20)]
+Probability = Annotated[float, Field(ge=0, lt=1)]
+Epsilon = Annotated[float, Field(gt=0, lt=1)]
+Id = Annotated[int, Field(ge=0)]
+
+
+class ConfigKeys(BaseModel):
+    """Some keys of a configuration, by openwork's names with Hugging Face's as aliases; others are ignored."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, protected_namespaces=(), allow_inf_nan=False)
+
+    def settings_for(self, kind: type[BaseModel]) -> dict[str, Any]:
+        """The keys that are settings of a model."""
+        return {name: getattr(self, name) for name in type(self).model_fields if name in kind.model_fields}
+
+    @classmethod
+    def keys_of(cls, settings: BaseModel) -> dict[str, Any]:
+        """The settings of a model that are keys, by Hugging Face's names."""
+        known = ((name, key) for name, key in cls.model_fields.items() if name in type(settings).model_fields)
+        return {key.alias or name: getattr(settings, name) for name, key in known}
+
+
+class Generation(ConfigKeys):
+    """The keys of the search that matter, with Hugging Face's defaults."""
+
+    num_beams: int = Field(default=1, ge=1)
+    length_penalty: float = Field(default=1.0, ge=0)  # openwork's is never negative
+    early_stopping: bool | Literal["never"] = False
+    max_length: int = Field(default=20, ge=2)
+
+
+Kind = TypeVar("Kind", bound=BaseModel)
+
+
+def read_generation(folder: Path) -> Generation:
+    """The settings of the search, which older folders have in config.json."""
+    name = GENERATION if (folder / GENERATION).is_file() else CONFIG
+    content = {key: value for key, value in read_json_object(folder / name).items() if value is not None}
+    return validated(Generation, content, folder / name)
+
+
+def known_activation(name: str, known: Mapping[str, str], path: Path) -> str:
+    """The feed-forward network with Hugging Face's activation of this name; BundleError where there is none."""
+    if name not in known:
+        raise BundleError(
+            f"{path}: the activation {name!r} cannot be read",
+            why=f"openwork has {', '.join(known)}",
+            hint="import a model with one of these",
+            code="B021",
+        )
+    return known[name]
+
+
+def decoding_settings(generation: Generation) -> DecodingSettings:
+    """The settings of the search that finds the same. Hugging Face's lengths count the start symbol."""
+    never = generation.early_stopping == "never"
+    return DecodingSettings(
+        beam=generation.num_beams,
+        length_penalty=generation.length_penalty,
+        length_rule="power",
+        stopping="enough" if never or generation.early_stopping else "no-better",
+        patience=UNTIL_THE_END if never else 1.0,
+        unfinished="ranked",
+        maximum_length=generation.max_length - 1,
+        extra_length=generation.max_length - 1,
+    )
+
+
+def read_json_object(path: Path) -> dict[str, Any]:
+    """The object in a configuration; BundleError where it is missing or damaged."""
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise ValueError(msg(f"it has more than {MOST_BYTES:,} bytes"))
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(content, dict):
+            raise ValueError(msg("it is not a JSON object"))
+        return content
+    except OSError as error:
+        raise unreadable(path, error) from error
+    except (ValueError, RecursionError) as error:
+        raise BundleError(
+            f"{path}: damaged, or no configuration", why=str(error), hint="fetch the file again", code="B025"
+        ) from error
+
+
+def validated(kind: type[Kind], content: dict[str, Any], path: Path) -> Kind:
+    """The content validated; BundleError names the first key with a wrong value."""
+    try:
+        return kind.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"])) or "its sizes"
+        raise BundleError(
+            f"{path}: {key} is not understood",
+            why=first["msg"],
+            hint="correct that value, or fetch the file again",
+            code="B027",
+        ) from error
+
+
+def card_of(folder: Path) -> str:
+    return f"# {folder.name}\n\nRead from a folder of Hugging Face's transformers.\n"
+
 
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 _MOST_INDEX = 64 << 20  # bytes
@@ -137,47 +247,39 @@ def own_weights(
     `order`: of the stream's numbers, for weights that lie along it. `pieces`: the vocabularies by side. `rows`: of
     the embeddings, where there may be more than the vocabulary has ids.
     """
+
+    def whole(place: WeightPlace) -> Tensor:
+        name = next((name for name in place.hf_names if name in weights), None)
+        if name is None:
+            raise BundleError(
+                f"{folder}: a weight is missing",
+                why=f"there is no {' or '.join(place.hf_names)}",
+                hint="fetch the folder again: config.json and weights must be of one model",
+                code="B016",
+            )
+        tensor = weights[name].float()
+        if place.openwork_name == "bias":
+            tensor = tensor.flatten()
+        if place.transposed and tensor.ndim == 2:
+            tensor = tensor.t()
+        if order is not None and place.stream is not None:
+            if tensor.ndim <= place.stream or tensor.shape[place.stream] != len(order):
+                raise size_error(folder, name, tensor, (*"*" * place.stream, len(order)))
+            tensor = tensor.index_select(place.stream, order)
+        if place.pieces is not None:
+            vocabulary = pieces[place.pieces]
+            wanted = vocabulary.external_size if rows is None else rows
+            if tensor.shape[:1] != (wanted,):
+                raise size_error(folder, name, tensor, (wanted, "..."))
+            tensor = vocabulary.gather(tensor)
+        if place.halves and tensor.shape[0] % place.halves == 0:  # another size is left for the comparison of shapes
+            tensor = tensor.unflatten(0, (-1, 2, place.halves // 2)).transpose(1, 2).flatten(0, 2)
+        return tensor[place.before :].contiguous()
+
     found: dict[str, Tensor] = {}
     for place in places:
-        tensor = _own_weight(place, weights, pieces, folder, order, rows)
-        found |= zip(place.own_names, tensor.chunk(max(len(place.parts), 1)), strict=True)
+        found |= zip(place.own_names, whole(place).chunk(max(len(place.parts), 1)), strict=True)
     return found
-
-
-def _own_weight(
-    place: WeightPlace,
-    weights: Mapping[str, Tensor],
-    pieces: Mapping[str, Vocabulary],
-    folder: Path,
-    order: Tensor | None,
-    rows: int | None,
-) -> Tensor:
-    name = next((name for name in place.hf_names if name in weights), None)
-    if name is None:
-        raise BundleError(
-            f"{folder}: a weight is missing",
-            why=f"there is no {' or '.join(place.hf_names)}",
-            hint="fetch the folder again: config.json and weights must be of one model",
-            code="B016",
-        )
-    tensor = weights[name].float()
-    if place.openwork_name == "bias":
-        tensor = tensor.flatten()
-    if place.transposed and tensor.ndim == 2:
-        tensor = tensor.t()
-    if order is not None and place.stream is not None:
-        if tensor.ndim <= place.stream or tensor.shape[place.stream] != len(order):
-            raise size_error(folder, name, tensor, (*"*" * place.stream, len(order)))
-        tensor = tensor.index_select(place.stream, order)
-    if place.pieces is not None:
-        vocabulary = pieces[place.pieces]
-        rows = vocabulary.external_size if rows is None else rows
-        if tensor.shape[:1] != (rows,):
-            raise size_error(folder, name, tensor, (rows, "..."))
-        tensor = vocabulary.gather(tensor)
-    if place.halves and tensor.shape[0] % place.halves == 0:  # another size is left for the comparison of shapes
-        tensor = tensor.unflatten(0, (-1, 2, place.halves // 2)).transpose(1, 2).flatten(0, 2)
-    return tensor[place.before :].contiguous()
 
 
 def build_imported(
@@ -187,7 +289,7 @@ def build_imported(
     return model_with_weights(settings, (source.size, target.size), found, partial(size_error, folder), str(folder))
 
 
-def hf_weights(
+def external_weights(
     places: Iterable[WeightPlace],
     own: Mapping[str, Tensor],
     *,
