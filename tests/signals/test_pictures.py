@@ -162,3 +162,14 @@ def test_settings_that_do_not_fit(changes: dict[str, Any]) -> None:
 def test_other_settings_have_another_fingerprint() -> None:
     others = [GREY, GREY.model_copy(update={"mean": (0.1,)}), GREY.model_copy(update={"patch": 4})]
     assert len({PicturePatches(one).fingerprint for one in others}) == 3
+
+
+def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*given: Any, **options: Any) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    Image.new("L", (4, 4)).save(tmp_path / "one.png")
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(DataError) as refused:
+        read_picture(str(tmp_path / "one.png"), GREY)
+    assert refused.value.code == "D145"

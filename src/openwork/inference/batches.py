@@ -1,6 +1,5 @@
 """Batches for inference: texts of like lengths together, within a budget of tokens, as padded ids."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -44,22 +43,11 @@ def batches(lengths: Mapping[int, int], tokens: int, *, least: int | None = None
         left -= sum(lengths[key] for key in batch)
 
 
-class SourceBatches(ABC):
-    """How sources of one kind come into a batch.
+class IdBatches:
+    """Makes batches of rows of ids.
 
-    `ends`: positions that each gets besides its own. `longest`: positions, these included, after which one is cut.
+    `ends`: positions that a source gets besides its own. `longest`: positions, these included, after which it is cut.
     """
-
-    ends: int
-    longest: int
-
-    @abstractmethod
-    def padded(self, rows: Sequence[Any], device: torch.device) -> tuple[Tensor, Tensor]:
-        """The rows as a model reads them, padded on the right, and their lengths (row)."""
-
-
-class IdBatches(SourceBatches):
-    """Rows of ids, each with an end symbol."""
 
     ends, longest = 1, LONGEST
 
@@ -67,8 +55,8 @@ class IdBatches(SourceBatches):
         return padded(rows, device)
 
 
-class NumberBatches(SourceBatches):
-    """Arrays of numbers (position, features) of one form; their encoder has bounded their lengths."""
+class NumberBatches:
+    """Makes batches of arrays of numbers (position, features) of one form; their encoder has bounded their lengths."""
 
     ends, longest = 0, LENGTH
 
@@ -79,6 +67,9 @@ class NumberBatches(SourceBatches):
         lengths = np.array([len(row) for row in rows], np.int64)
         numbers = padded_numbers(self.form.read(np.concatenate(rows)), lengths)
         return torch.from_numpy(numbers).to(device), torch.from_numpy(lengths).to(device)
+
+
+SourceBatches = IdBatches | NumberBatches
 
 
 def batches_of(encoder: SourceEncoder) -> SourceBatches:

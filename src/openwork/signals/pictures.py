@@ -1,7 +1,6 @@
 """Reading untrusted pictures: known formats, bounded sizes, and an error that names the file.
 
-Pillow (the extra `vision`) decodes. It is told which formats it may try, and a picture's size is known and bounded
-before it is decoded.
+Pillow (the extra `vision`) decodes, from these formats alone, and after the size of the picture is known and bounded.
 """
 
 import io
@@ -103,8 +102,7 @@ def _decoded(path: Path, pillow: Any) -> Any:
 def _content(path: Path) -> bytes:
     try:
         if not path.is_file():  # a pipe or device might never end
-            what = "this is no file" if path.exists() else "no such picture"
-            raise DataError(f"{path}: {what}", hint="give the path of a picture, one a line", code="D144")
+            raise DataError(f"{path}: there is no such picture", hint="give the path of one, one a line", code="D144")
         with path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:
