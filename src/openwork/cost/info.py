@@ -25,7 +25,6 @@ from openwork.text.tokenizer import SYMBOL_NAMES
 
 TEXT = (VOCABULARY, VOCABULARY)
 PICTURES = (PictureSettings().form.features, 1000 + len(SYMBOL_NAMES))  # as the paper's ImageNet has them
-SIZES_OF_PICTURES = msg("patches of 16 x 16 pixels in three colours, and 1,000 classes")
 BATCH_TOKENS = 4096  # target tokens for which memory is shown; the default of batches.tokens
 
 
@@ -77,9 +76,10 @@ def _preset(name: str) -> Description:
     with empty_weights():  # so that even the largest is instant
         model = build_model(settings, *sizes)
     modules, count = list_modules(model), count_weights(model)
-    size = msg(f"a shared vocabulary of {VOCABULARY:,}") if sizes == TEXT else SIZES_OF_PICTURES
     lines = [
-        Joined(msg(f"{name}: {count:,} weights at "), size),
+        msg(f"{name}: {count:,} weights at a shared vocabulary of {VOCABULARY:,}")
+        if sizes == TEXT
+        else msg(f"{name}: {count:,} weights for patches of 16 x 16 pixels in three colours and 1,000 classes"),
         *(AsIs(f"  {key:<20} {value}") for key, value in values.items()),
         "",
         msg("modules, with the shapes of their weights:"),

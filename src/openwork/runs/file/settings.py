@@ -80,8 +80,7 @@ class RunSettings(Settings):
         if self.picture is None:
             if pictures or reads(self.model) == "pictures":
                 raise RuleError(
-                    f'a model of the kind "{self.model.kind}" reads {reads(self.model)}, and the run has '
-                    f"{'pictures' if pictures else 'no section [picture], which says how pictures are prepared'}",
+                    f'pictures need a model that reads them and a section [picture]; the kind is "{self.model.kind}"',
                     hint='set model.kind = "vit" for pictures, such as the preset vit-small, and give [picture]',
                     code="C147",
                 )
