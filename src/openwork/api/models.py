@@ -153,7 +153,7 @@ class _LabelModel(TrainedModel):
         return Labeller(self.bundle.model, self.bundle.tokenizers, self.task)
 
     def _labels(self, text: Any, best: int, *, progress: bool) -> list[LabelledText]:
-        texts = many(text) if self.bundle.tokenizers.encoder.form is None else many_pictures(text)
+        texts = many(text) if self.bundle.tokenizers.encoder.numbers is None else many_pictures(text)
         with watched(len(texts), "labelling", progress=progress) as advanced:
             return self._labeller.label(texts, best, advanced=advanced)
 

@@ -44,12 +44,12 @@ class NumberForm:
 class SourceEncoder(ABC):
     """Makes what a model reads of sources, each a line of text or the path of a file.
 
-    `form`: that of numbers (position, features); None where sources become ids (position). `at_once`: how many sources
+    `numbers`: the form of numbers (position, features); None where sources become ids (position). `at_once`: how many sources
     are encoded together, so that memory stays bounded.
     """
 
     fingerprint: str  # sixteen hexadecimal digits that tell this way to read a source from all others
-    form: NumberForm | None = None
+    numbers: NumberForm | None = None
     at_once: int = 4096
 
     @property

@@ -72,4 +72,4 @@ ProbeSources = IdSources | NumberSources
 
 def sources_of(encoder: SourceEncoder) -> ProbeSources:
     """Sources of the kind that the encoder gives."""
-    return IdSources(encoder.size) if encoder.form is None else NumberSources(encoder.form)
+    return IdSources(encoder.size) if encoder.numbers is None else NumberSources(encoder.numbers)

@@ -167,7 +167,7 @@ def store_pairs(
             report(f"{error.what}; it is written again")
     size = max(tokenizers.sizes)
     encoded = _sampled(pairs, tokenizers, sampling) if sampling else encoded_pairs(pairs.read_unchanged(), tokenizers)
-    form = tokenizers.encoder.form
+    form = tokenizers.encoder.numbers
     return write_store(folder, encoded, vocabulary_size=size, fingerprint=identity, form=form)
 
 

@@ -68,7 +68,7 @@ def evaluate_labels(
             code="U069",
         )
     check_pairs(tested.pairs, task, tested.name)
-    shows_top = bundle.tokenizers.encoder.form is not None and bundle.tokenizers.sizes[1] > TOP + len(SYMBOL_NAMES)
+    shows_top = bundle.tokenizers.encoder.numbers is not None and bundle.tokenizers.sizes[1] > TOP + len(SYMBOL_NAMES)
     best = TOP if shows_top else 1
     found = Labeller(bundle.model, bundle.tokenizers, task).label(tested.sources, best, advanced=advanced)
     if cut := sum(one.cut for one in found):

@@ -74,7 +74,7 @@ SourceBatches = IdBatches | NumberBatches
 
 def batches_of(encoder: SourceEncoder) -> SourceBatches:
     """How what this encoder gives comes into a batch."""
-    return IdBatches() if encoder.form is None else NumberBatches(encoder.form)
+    return IdBatches() if encoder.numbers is None else NumberBatches(encoder.numbers)
 
 
 def padded(rows: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:

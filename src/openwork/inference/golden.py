@@ -12,7 +12,7 @@ def make_golden(bundle: Bundle, sources: Sequence[str]) -> Bundle:
 
     None of sources that are files: a bundle holds all that it needs, and they are outside of it.
     """
-    if bundle.tokenizers.encoder.form is not None:
+    if bundle.tokenizers.encoder.numbers is not None:
         return bundle
     translations = BatchTranslator.of(bundle).translate(sources)
     golden = tuple(

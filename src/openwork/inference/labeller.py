@@ -138,7 +138,7 @@ class Labeller:
         """What the model reads of the texts, by their places: of texts all at once, of pictures as many as fit."""
         encoder = self.tokenizers.encoder
         places = [place for place, text in enumerate(texts) if not isinstance(text, str) or text.strip()]
-        size = len(places) if encoder.form is None else encoder.at_once
+        size = len(places) if encoder.numbers is None else encoder.at_once
         for first in range(0, len(places), max(size, 1)):
             part = places[first : first + size]
             encoded = encoder.encode_batch([texts[place] for place in part])

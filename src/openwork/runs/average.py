@@ -112,7 +112,7 @@ def _home_of_run(path: Path) -> Home:
     kept = settings_of_run(settings)
     if (folder.bundle / CONFIG).is_file():  # the bundle's languages and search take precedence
         kept, _ = read_bundle_settings(whole_bundle(folder.bundle), folder.bundle)
-    if tokenizers.encoder.form is not None:
+    if tokenizers.encoder.numbers is not None:
         return Home(kept, tokenizers, ())
     store = TokenStore.open(folder.stores / "valid")
     rows = [store.pair(index)[0].tolist() for index in range(min(GOLDEN_EXAMPLES, len(store)))]

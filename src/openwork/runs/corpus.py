@@ -129,7 +129,7 @@ def _tokenizers(
             code="B064",
         )
     tokenizers.save(folder.tokenizers)
-    if tokenizers.encoder.form is not None:
+    if tokenizers.encoder.numbers is not None:
         report(f"sources: rows of {tokenizers.sizes[0]:,} numbers; vocabulary of the targets: {tokenizers.sizes[1]:,}")
         return tokenizers
     sizes = sorted(set(tokenizers.sizes))

@@ -29,12 +29,12 @@ class PicturePatches(SourceEncoder):
 
     def __init__(self, settings: PictureSettings) -> None:
         self.settings = settings
-        self.form = settings.form
+        self.numbers = settings.form
         self.fingerprint = fingerprint(settings)
 
     @property
     def size(self) -> int:
-        return self.form.features
+        return self.numbers.features
 
     def encode_batch(self, sources: Sequence[Picture]) -> list[NDArray[np.uint8]]:
         """The patches (patch, features) of each picture in bytes. DataError names one that cannot be read."""

@@ -46,7 +46,7 @@ class Coverage:
 
 def coverages(setup: TrainingSetup) -> list[Coverage]:
     """Both sides of both, with examples where the share is high; sources that are no text have no pieces."""
-    sides = ("source", "target") if setup.corpus.tokenizers.encoder.form is None else ("target",)
+    sides = ("source", "target") if setup.corpus.tokenizers.encoder.numbers is None else ("target",)
     return [_coverage(setup, split, side) for split in ("training", "validation") for side in sides]
 
 

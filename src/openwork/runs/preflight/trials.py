@@ -93,7 +93,7 @@ def try_validation(setup: TrainingSetup) -> ValidationTrial:
     store, pairs, problem = setup.corpus.valid, setup.validator.pairs, ""
     try:
         seconds, sentences = _loss_seconds(setup), 0
-        if pairs and setup.corpus.tokenizers.encoder.form is not None:
+        if pairs and setup.corpus.tokenizers.encoder.numbers is not None:
             sentences, labelling = _label_first(setup)
             seconds += labelling
         elif pairs:
