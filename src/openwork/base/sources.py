@@ -44,8 +44,8 @@ class NumberForm:
 class SourceEncoder(ABC):
     """Makes what a model reads of sources, each a line of text or the path of a file.
 
-    `numbers`: the form of numbers (position, features); None where sources become ids (position). `at_once`: how many sources
-    are encoded together, so that memory stays bounded.
+    `numbers`: the form of numbers (position, features); None where sources become ids (position). `at_once`: how many
+    sources are encoded together, so that memory stays bounded.
     """
 
     fingerprint: str  # sixteen hexadecimal digits that tell this way to read a source from all others
