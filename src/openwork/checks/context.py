@@ -101,8 +101,9 @@ class VerifyContext:
         on_target = place.side == TARGET
         ids = probe.target if on_target else probe.source
         tokenizer = self.bundle.tokenizers.target if on_target else self.bundle.tokenizers.encoder
-        is_piece = isinstance(tokenizer, Tokenizer) and place.position < len(ids)
-        piece = tokenizer.piece(ids[place.position]) if is_piece else ""
+        piece = ""
+        if isinstance(tokenizer, Tokenizer) and place.position < len(ids):
+            piece = tokenizer.piece(ids[place.position])
         return Spot(place.module, place.side, sentence + 1, place.position, piece)
 
     def spot_of_target(self, probe: Probe, sentence: int, position: int) -> Spot:

@@ -5,6 +5,7 @@ task is a class: from which positions it predicts the places of the target, and 
 """
 
 from dataclasses import dataclass
+from typing import cast
 
 import torch
 from jaxtyping import Int
@@ -112,7 +113,7 @@ class PieceHead(EncoderModel):
 
     @property
     def output_weight(self) -> Tensor:
-        return self.source_embedding.table.weight  # of pieces, which this model reads
+        return cast(TokenEmbedding, self.source_embedding).table.weight  # it reads pieces
 
 
 class SequenceClassifier(EncoderModel, LabelMatrix):

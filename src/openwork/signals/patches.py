@@ -34,7 +34,7 @@ class PicturePatches(SourceEncoder):
 
     @property
     def size(self) -> int:
-        return self.numbers.features
+        return self.settings.form.features
 
     def encode_batch(self, sources: Sequence[Picture]) -> list[NDArray[np.uint8]]:
         """The patches (patch, features) of each picture in bytes. DataError names one that cannot be read."""

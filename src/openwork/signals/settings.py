@@ -2,15 +2,17 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, WithJsonSchema, model_validator
 
 from openwork.base.config import Settings
 from openwork.base.errors import RuleError
 from openwork.base.fields import option
+from openwork.base.limits import FACTOR
 from openwork.base.sources import NumberForm
 
 MOST_PIXELS = 4096  # of a side that pictures are resized to
 
+Channels = Annotated[Literal[1, 3], WithJsonSchema({"type": "integer", "enum": [1, 3], "minimum": 1, "maximum": 3})]
 Side = Annotated[int, Field(ge=1, le=MOST_PIXELS)]
 VIT = "Dosovitskiy et al. 2021, section"
 
@@ -20,14 +22,14 @@ class PictureSettings(Settings):
 
     height: Side = option(224, "pixels from top to bottom that every picture is resized to", f"{VIT} 4.1")
     width: Side = option(224, "pixels from left to right that every picture is resized to", f"{VIT} 4.1")
-    channels: Literal[1, 3] = option(3, "1: grey; 3: red, green and blue", f"{VIT} 3.1")
+    channels: Channels = option(3, "1: grey; 3: red, green and blue", f"{VIT} 3.1")
     patch: Side = option(16, "pixels of a side of the square patches that a picture is cut into", f"{VIT} 3.1")
-    mean: tuple[float, ...] = option(
+    mean: tuple[Annotated[float, Field(ge=-FACTOR, le=FACTOR)], ...] = option(
         (0.5,),
         "subtracted from numbers from 0 to 1: one for all channels, or one each",
         "the authors' own vision_transformer",
     )
-    deviation: tuple[Annotated[float, Field(gt=0)], ...] = option(
+    deviation: tuple[Annotated[float, Field(gt=0, le=FACTOR)], ...] = option(
         (0.5,), "what the rest is divided by: one for all channels, or one each", "the authors' own vision_transformer"
     )
 
