@@ -7,6 +7,7 @@ is the path of a picture and its class. The files are written into the user's ca
 from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 from openwork.base.cache import need_cache
 from openwork.base.errors import DataError
@@ -64,7 +65,7 @@ def _load() -> Iterator[tuple[bytes, int]]:
             hint="pip install scikit-learn (the extra tasks)",
             code="D151",
         ) from error
-    digits = load_digits()
+    digits: Any = load_digits()
     for picture, label in zip(digits.images, digits.target.tolist(), strict=True):
         pixels = (picture * 255 / WHITE).round().astype("uint8")
         yield f"P5\n{SIDE} {SIDE}\n255\n".encode() + pixels.tobytes(), label
