@@ -74,7 +74,9 @@ def main() -> None:
             kind: {
                 "largest": sum(one["largest"] for one in same) / len(same),
                 "cost": sum(one["cost"] for one in same) / len(same),
-                "rank_correlation": spearmanr([one["largest"] for one in same], [one["cost"] for one in same]).statistic,
+                "rank_correlation": spearmanr(
+                    [one["largest"] for one in same], [one["cost"] for one in same]
+                ).statistic,
             }
             for kind in kinds
             for same in [[one for one in heads if one["head"].startswith(f"{kind}.")]]

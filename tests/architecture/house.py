@@ -19,7 +19,7 @@ DOCUMENT = REPOSITORY / "docs" / "architecture.md"
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("base",),
     ("machine", "metrics"),
-    ("nn", "text"),
+    ("nn", "signals", "text"),
     ("models", "data"),
     ("decoding", "inspection", "training"),
     ("bundles",),
@@ -40,12 +40,13 @@ NARROW_DOORS: dict[tuple[str, str], frozenset[str]] = {
     ("inspection", "models"): frozenset({"models.interfaces"}),
     # Models see no text.
     **{(floor, "text"): frozenset() for floor in ("models", "decoding", "training")},
+    **{(floor, "signals"): frozenset() for floor in ("models", "decoding", "training")},
     # Using a trained model needs nothing that trains one.
     **{(floor, "training"): frozenset() for floor in ("bundles", "inference", "interop", "checks", "evaluation")},
 }
 
 # These never import torch, nor anything that does, so that help texts and text tools start at once.
-TORCH_FREE_FLOORS = ("base", "text", "metrics", "data")
+TORCH_FREE_FLOORS = ("base", "text", "signals", "metrics", "data")
 # Besides every module with "settings" in its name: what reads run files and lines, and what finds a bundle.
 TORCH_FREE_MODULES = (
     "models.families",

@@ -35,6 +35,7 @@ def close(found: Tensor, expected: Tensor) -> None:
 
 class ModelContract:
     settings: ModelSettings
+    source = SOURCE
     vocabularies = SOURCE_VOCABULARY, TARGET_VOCABULARY
     # ends of the names of weights whose gradient is zero by nature
     flat: tuple[str, ...] = ()
@@ -48,38 +49,47 @@ class ModelContract:
         torch.manual_seed(7)
         return build_model(self.settings, *self.vocabularies).eval()
 
+    def with_other_padding(self) -> Tensor:
+        """The sources with something else where nothing is read."""
+        return self.source.masked_fill(self.source == PAD, 10)
+
+    def with_other_beginning(self) -> Tensor:
+        """The sources, each with another first position."""
+        other = self.source.clone()
+        other[:, 0] = 4 + (other[:, 0] + 1) % 6
+        return other
+
     def test_the_shapes(self, model: SequenceModel[Any]) -> None:
-        hidden, state = model.advance(TARGET, model.start(SOURCE, LENGTHS))
+        hidden, state = model.advance(TARGET, model.start(self.source, LENGTHS))
         logits, _ = model.step(TARGET[:, :2], state)
         assert hidden.shape[:2] == (3, 5) and logits.shape == (3, 2, TARGET_VOCABULARY)
         assert model.output_weight.shape == (TARGET_VOCABULARY, hidden.shape[2])
-        assert torch.equal(model(SOURCE, LENGTHS, TARGET), hidden)
+        assert torch.equal(model(self.source, LENGTHS, TARGET), hidden)
 
     @pytest.mark.parametrize("size", [1, 2, 3])
     def test_steps_of_any_size_give_the_whole(self, model: SequenceModel[Any], size: int) -> None:
-        whole, _ = model.step(TARGET, model.start(SOURCE, LENGTHS))
-        state, parts = model.start(SOURCE, LENGTHS), []
+        whole, _ = model.step(TARGET, model.start(self.source, LENGTHS))
+        state, parts = model.start(self.source, LENGTHS), []
         for tokens in TARGET.split(size, dim=1):
             logits, state = model.step(tokens, state)
             parts.append(logits)
         close(torch.cat(parts, dim=1), whole)
 
     def test_a_batch_gives_what_its_sentences_give_alone(self, model: SequenceModel[Any]) -> None:
-        together, _ = model.step(TARGET, model.start(SOURCE, LENGTHS))
+        together, _ = model.step(TARGET, model.start(self.source, LENGTHS))
         for row, length in enumerate(LENGTHS.tolist()):
             one = slice(row, row + 1)
-            alone, _ = model.step(TARGET[one], model.start(SOURCE[one, :length], LENGTHS[one]))
+            alone, _ = model.step(TARGET[one], model.start(self.source[one, :length], LENGTHS[one]))
             close(alone, together[one])
 
     def test_padding_is_never_read(self, model: SequenceModel[Any]) -> None:
-        other = SOURCE.masked_fill(SOURCE == PAD, 10)
-        first, second = (model.step(TARGET, model.start(source, LENGTHS))[0] for source in (SOURCE, other))
+        other = self.with_other_padding()
+        first, second = (model.step(TARGET, model.start(source, LENGTHS))[0] for source in (self.source, other))
         assert torch.equal(first, second)
 
     def test_the_source_is_read(self, model: SequenceModel[Any]) -> None:
-        other = SOURCE.clone()
-        other[:, 0] = 4 + (other[:, 0] + 1) % 6
-        first, second = (model.step(TARGET, model.start(source, LENGTHS))[0] for source in (SOURCE, other))
+        other = self.with_other_beginning()
+        first, second = (model.step(TARGET, model.start(source, LENGTHS))[0] for source in (self.source, other))
         told = slice(self.places_of_source)
         assert not torch.isclose(first, second, atol=1e-4)[:, told].all(dim=-1).any()
 
@@ -88,7 +98,7 @@ class ModelContract:
     def test_rows_are_reordered_repeated_and_dropped(
         self, model: SequenceModel[Any], read: int, rows: list[int]
     ) -> None:
-        state = model.start(SOURCE, LENGTHS)
+        state = model.start(self.source, LENGTHS)
         if read:
             _, state = model.step(TARGET[:, :read], state)
         expected, _ = model.step(TARGET[:, read:], state)
@@ -97,14 +107,14 @@ class ModelContract:
 
     def test_an_old_state_stays_valid(self, model: SequenceModel[Any]) -> None:
         with torch.no_grad():
-            _, state = model.step(TARGET[:, :2], model.start(SOURCE, LENGTHS))
+            _, state = model.step(TARGET[:, :2], model.start(self.source, LENGTHS))
             before, later = model.step(TARGET[:, 2:3], state)
             model.step(TARGET[[1, 1], 3:], later.select(torch.tensor([1, 1])))
             again, _ = model.step(TARGET[:, 2:3], state)
         assert torch.equal(before, again)
 
     def test_every_weight_gets_a_gradient(self, model: SequenceModel[Any]) -> None:
-        logits = model.train().project(model(SOURCE, LENGTHS, TARGET))
+        logits = model.train().project(model(self.source, LENGTHS, TARGET))
         torch.nn.functional.cross_entropy(logits.flatten(0, 1), TARGET.flatten()).backward()
         for name, weight in model.named_parameters():
             assert weight.grad is not None and bool(weight.grad.isfinite().all()), name
@@ -112,12 +122,12 @@ class ModelContract:
 
     def test_a_sentence_of_nothing_breaks_no_other(self, model: SequenceModel[Any]) -> None:
         lengths = torch.tensor([5, 0, 3])
-        hidden = model.train()(SOURCE, lengths, TARGET)
+        hidden = model.train()(self.source, lengths, TARGET)
         hidden.sum().backward()
         assert bool(hidden.isfinite().all())
         assert all(bool(weight.grad.isfinite().all()) for weight in model.parameters() if weight.grad is not None)
         model.eval()
-        close(model(SOURCE, lengths, TARGET)[[0, 2]], model(SOURCE, LENGTHS, TARGET)[[0, 2]])
+        close(model(self.source, lengths, TARGET)[[0, 2]], model(self.source, LENGTHS, TARGET)[[0, 2]])
 
     def test_names_are_unique_and_shared_weights_have_one(self, model: SequenceModel[Any]) -> None:
         named = list(model.named_parameters())
@@ -126,9 +136,9 @@ class ModelContract:
         assert any(weight is model.output_weight for _, weight in named)
 
     def test_bfloat16_is_close(self, model: SequenceModel[Any]) -> None:
-        exact, _ = model.step(TARGET, model.start(SOURCE, LENGTHS))
+        exact, _ = model.step(TARGET, model.start(self.source, LENGTHS))
         with torch.autocast("cpu", torch.bfloat16):
-            state, parts = model.start(SOURCE, LENGTHS), []
+            state, parts = model.start(self.source, LENGTHS), []
             for tokens in TARGET.split(2, dim=1):
                 logits, state = model.step(tokens, state)
                 parts.append(logits)
@@ -137,7 +147,7 @@ class ModelContract:
     def test_dropout_acts_in_training_only_and_follows_the_seed(self, model: SequenceModel[Any]) -> None:
         def once(seed: int) -> Tensor:
             torch.manual_seed(seed)
-            return model(SOURCE, LENGTHS, TARGET)
+            return model(self.source, LENGTHS, TARGET)
 
         assert torch.equal(once(1), once(2))
         model.train()
@@ -146,15 +156,15 @@ class ModelContract:
     def test_saved_weights_make_the_same_model(self, model: SequenceModel[Any]) -> None:
         """Put into one that was built anew, so that nothing else can have been carried over."""
         with torch.no_grad():
-            model.train()(SOURCE, LENGTHS, TARGET)  # what moves while training, moves
+            model.train()(self.source, LENGTHS, TARGET)  # what moves while training, moves
             for weight in model.parameters():
                 weight.add_(0.1)
-        expected = model.eval()(SOURCE, LENGTHS, TARGET)
+        expected = model.eval()(self.source, LENGTHS, TARGET)
         saved = load(tensors_to_bytes(model_weights(model)))
         other = build_model(self.settings, *self.vocabularies)
-        assert not torch.equal(other.eval()(SOURCE, LENGTHS, TARGET), expected)
+        assert not torch.equal(other.eval()(self.source, LENGTHS, TARGET), expected)
         restore_weights(other, saved, "saved")
-        assert torch.equal(other(SOURCE, LENGTHS, TARGET), expected)
+        assert torch.equal(other(self.source, LENGTHS, TARGET), expected)
 
     def test_the_first_weights_follow_the_seed(self) -> None:
         def first() -> list[Tensor]:

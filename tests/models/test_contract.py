@@ -27,7 +27,12 @@ from openwork.models.recurrent_settings import (  # noqa: E402
     RecurrentLMSettings,
     RecurrentSettings,
 )
-from openwork.models.settings import DecoderSettings, EncoderSettings, TransformerSettings  # noqa: E402
+from openwork.models.settings import (  # noqa: E402
+    DecoderSettings,
+    EncoderSettings,
+    TransformerSettings,
+    VisionSettings,
+)
 
 TRANSFORMER = TransformerSettings(
     width=12, heads=3, feedforward_width=20, encoder_layers=2, decoder_layers=2, tying="target"
@@ -478,3 +483,35 @@ class TestWaveNet(LanguageModelContract):
 @pytest.mark.slow
 class TestWideWaveNet(LanguageModelContract):
     settings = WaveNetSettings(width=15, skip_width=20, kernel=3, layers=2, cycle=2)
+
+
+VIT = VisionSettings(
+    width=12, heads=3, feedforward_width=20, layers=2, norm="pre", positions="learned", maximum_length=8,
+    feedforward="gelu", attention_bias=True, embedding_scale=False,
+)  # fmt: skip
+
+
+class OfNumbers(ModelContract):
+    """The sources are rows of five numbers, 5, 2 and 3 of them."""
+
+    vocabularies = 5, TARGET_VOCABULARY
+    source = torch.randn(3, 5, 5, generator=torch.Generator().manual_seed(3))
+    flat = ("key.bias",)
+
+    def with_other_padding(self) -> torch.Tensor:
+        behind = torch.arange(5)[None, :, None] >= LENGTHS[:, None, None]
+        return self.source.masked_fill(behind, 10.0)
+
+    def with_other_beginning(self) -> torch.Tensor:
+        other = self.source.clone()
+        other[:, 0] = -other[:, 0]
+        return other
+
+
+class TestVisionTransformer(OfNumbers):
+    settings = VIT
+
+
+@pytest.mark.slow
+class TestVisionTransformerOfMeans(OfNumbers):
+    settings = VIT.model_copy(update={"pooling": "mean", "positions": "sinusoidal", "maximum_length": None})

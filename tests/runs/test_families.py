@@ -15,19 +15,23 @@ from openwork.cost.cost import cost_of
 from openwork.data.corpora.synthetic import copy
 from openwork.inference.golden import make_golden
 from openwork.models.build import build_model
-from openwork.models.families import FAMILIES, ModelSettings, model_settings
+from openwork.models.families import FAMILIES, ModelSettings, model_settings, reads
 from openwork.models.interfaces import SequenceModel, count_weights
 from openwork.models.label_model import LabelModel
 from openwork.models.weights import model_weights
 from openwork.nn.normalisation import has_batch_norms
+from openwork.signals.patches import PicturePatches
+from openwork.signals.settings import PictureSettings
 from openwork.text.forms import word_starts
 from openwork.text.pair import TokenizerPair, train_pair
+from openwork.text.pieces.words import Labels
 from openwork.text.settings import TextSettings
 
 pytestmark = pytest.mark.slow
 
 TINY: dict[str, Any] = {"width": 16, "heads": 2, "feedforward_width": 24, "dropout": 0.1}
 LABELLING = ("classify", "tag", "answer")
+PICTURE = PictureSettings(height=6, width=10, channels=1, patch=2)
 PAIRS = list(copy("train", 120, seed=2))
 
 
@@ -57,7 +61,9 @@ MODELS["transformer with options"] = model_settings({**MODELS["transformer"].mod
 
 
 def tokenizers_for(settings: ModelSettings) -> TokenizerPair:
-    """One vocabulary for both sides, or labels on the target's."""
+    """One vocabulary for both sides, or labels on the target's; pictures have patches."""
+    if reads(settings) == "pictures":
+        return TokenizerPair(PicturePatches(PICTURE), Labels.of(map(str, range(30))))
     sources, targets = [pair.source for pair in PAIRS], [pair.target for pair in PAIRS]
     if task_of(settings) in LABELLING:
         text = TextSettings(vocabulary_size=300, shared=False, target_kind="labels")
@@ -66,11 +72,13 @@ def tokenizers_for(settings: ModelSettings) -> TokenizerPair:
 
 
 @torch.no_grad()
-def see_batches(model: SequenceModel, pieces: int) -> None:
+def see_batches(model: SequenceModel, tokenizers: TokenizerPair) -> None:
     """Running statistics as of a training: at first such norms change nothing, and numbers grow from layer to layer."""
     model.train()
+    pieces, is_text = tokenizers.sizes[0], tokenizers.encoder.numbers is None
     for _ in range(30):
-        model(torch.randint(4, pieces, (16, 9)), torch.full((16,), 9), torch.randint(4, pieces, (16, 7)))
+        source = torch.randint(4, pieces, (16, 9)) if is_text else torch.randn(16, 9, pieces)
+        model(source, torch.full((16,), 9), torch.randint(4, tokenizers.sizes[1], (16, 7)))
     model.eval()
 
 
@@ -79,14 +87,15 @@ def made(settings: ModelSettings) -> Bundle:
     tokenizers = tokenizers_for(settings)
     with torch.random.fork_rng():
         torch.manual_seed(4)
-        model = build_model(settings, tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size).eval()
+        model = build_model(settings, *tokenizers.sizes).eval()
         for weight in model.parameters():
             weight.detach().add_(0.05 * torch.randn_like(weight))
         if has_batch_norms(model):
-            see_batches(model, tokenizers.source.vocabulary_size)
+            see_batches(model, tokenizers)
     if isinstance(model, LabelModel) and task_of(settings) == "tag":
         model.set_word_starts(torch.tensor(word_starts(tokenizers.source)))
-    return Bundle(BundleSettings(model=settings), tokenizers, model, card="# tiny\n")
+    picture = PICTURE if reads(settings) == "pictures" else None
+    return Bundle(BundleSettings(model=settings, picture=picture), tokenizers, model, card="# tiny\n")
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -10,7 +10,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from openwork.api.texts import as_path, like, many, pairs, watched
+from openwork.api.texts import as_path, is_picture, like, many, many_pictures, pairs, watched
 from openwork.base.messages import catalogue, find_language
 from openwork.base.tasks import Task, task_of
 from openwork.bundles.bundle import Bundle, load_bundle
@@ -152,25 +152,29 @@ class _LabelModel(TrainedModel):
     def _labeller(self) -> Labeller:
         return Labeller(self.bundle.model, self.bundle.tokenizers, self.task)
 
-    def _labels(self, text: str | Iterable[str], best: int, *, progress: bool) -> list[LabelledText]:
-        texts = many(text)
+    def _labels(self, text: Any, best: int, *, progress: bool) -> list[LabelledText]:
+        texts = many(text) if self.bundle.tokenizers.encoder.numbers is None else many_pictures(text)
         with watched(len(texts), "labelling", progress=progress) as advanced:
             return self._labeller.label(texts, best, advanced=advanced)
 
 
 class Classifier(_LabelModel):
-    """A model that predicts one label of a text."""
+    """A model that predicts one label of a text or a picture."""
 
     task: Task = "classify"
 
-    def classify(self, text: str | Iterable[str], *, best: int = 1, progress: bool = False) -> Any:
+    def classify(self, text: Any, *, best: int = 1, progress: bool = False) -> Any:
         """Predicts the label of a text or of several; with `best` above 1 the most probable labels, as `Choice`s.
+
+        A model that reads pictures takes paths (str or Path) and arrays of uint8, (height, width) or (height, width,
+        3), in their place. DataError for a picture that cannot be read.
 
         >>> classifier.classify("a b c") in ("yes", "no")
         True
         """
         found = [one.places[0] if one.places else () for one in self._labels(text, best, progress=progress)]
-        return like(text, found if best > 1 else [place[0].label if place else "" for place in found])
+        labels = found if best > 1 else [place[0].label if place else "" for place in found]
+        return labels[0] if is_picture(text) else labels
 
 
 class Tagger(_LabelModel):

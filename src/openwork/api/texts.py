@@ -4,7 +4,9 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import numpy as np
 
 from openwork.base.errors import UsageError
 from openwork.data.records import Pair
@@ -47,6 +49,24 @@ def pairs(sources: str | Iterable[str], targets: str | Iterable[str]) -> list[Pa
             code="U095",
         )
     return list(map(Pair, *found))
+
+
+def is_picture(given: object) -> bool:
+    """Whether it is one picture: a path, or an array of pixels."""
+    return isinstance(given, str | os.PathLike | np.ndarray)
+
+
+def many_pictures(pictures: Any) -> list[Any]:
+    """The pictures as a list of paths (str) and arrays. UsageError for anything else."""
+    found = [pictures] if is_picture(pictures) or not isinstance(pictures, Iterable) else list(pictures)
+    wrong = [one for one in found if not is_picture(one)]
+    if wrong:
+        raise UsageError(
+            f"a picture is a path or an array of pixels, and this is of type {type(wrong[0]).__name__}",
+            hint="give a str, a Path or an array of numpy, or a list of these",
+            code="U114",
+        )
+    return [one if isinstance(one, np.ndarray) else os.fspath(one) for one in found]
 
 
 def like(texts: str | Iterable[str], results: Sequence[Result]) -> Result | list[Result]:

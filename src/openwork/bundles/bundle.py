@@ -14,7 +14,6 @@ from openwork.base.folders import atomic_folder
 from openwork.base.outputs import BUNDLE
 from openwork.base.printing import escaped, json_text
 from openwork.base.regular_files import read_regular
-from openwork.base.tasks import task_of
 from openwork.bundles.folder import (
     CARD,
     CONFIG,
@@ -26,7 +25,7 @@ from openwork.bundles.folder import (
     whole_bundle,
     write_manifest,
 )
-from openwork.bundles.settings import BundleSettings, read_bundle_settings, tokenizers_for_task
+from openwork.bundles.settings import BundleSettings, load_tokenizers, read_bundle_settings
 from openwork.machine.device import choose_device
 from openwork.models.build import build_model
 from openwork.models.interfaces import SequenceModel
@@ -112,9 +111,9 @@ def _state_of(folder: Path) -> tuple[int, int, bytes]:
 def _read_bundle(folder: Path) -> Bundle:
     current = whole_bundle(folder)
     settings, _ = read_bundle_settings(current, folder)
-    tokenizers = tokenizers_for_task(TokenizerPair.load(current), task_of(settings.model))
+    tokenizers = load_tokenizers(current, settings)
     weights = read_tensors(current / WEIGHTS)
-    sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
+    sizes = tokenizers.sizes
     with empty_weights():  # wrong sizes are refused before the model takes memory
         restore_weights(build_model(settings.model, *sizes), weights, str(folder))
     with uninitialised():

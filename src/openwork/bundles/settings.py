@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from pydantic import Field
 from safetensors import SafetensorError, safe_open
@@ -10,19 +10,24 @@ from safetensors import SafetensorError, safe_open
 from openwork.base.config import Layer, Settings, build, read_written_file
 from openwork.base.errors import BundleError, ConfigError
 from openwork.base.regular_files import check_regular
-from openwork.base.tasks import Task
+from openwork.base.sources import SourceEncoder
+from openwork.base.tasks import Task, task_of
 from openwork.bundles.folder import CONFIG, WEIGHTS
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.families import ModelSettings
+from openwork.signals.patches import PicturePatches
+from openwork.signals.settings import PictureSettings
 from openwork.text.forms import SegmentPairTokenizer, WordLevelTokenizer, unwrapped
 from openwork.text.pair import TokenizerPair
 from openwork.text.pieces.alphabet import Again
+from openwork.text.tokenizer import Tokenizer
 
 
 class BundleSettings(Settings):
     """The settings that are needed to use the weights."""
 
     model: ModelSettings
+    picture: PictureSettings | None = Field(default=None, description="how pictures are prepared")
     decoding: DecodingSettings = DecodingSettings()
     source_language: str | None = Field(default=None, description="language of the source, such as en")
     target_language: str | None = Field(default=None, description="language of the target, such as de")
@@ -87,8 +92,25 @@ def vocabulary_lines(lines: Iterable[str], task: Task) -> Iterable[str]:
     return Again(lambda: (f" {' '.join(line.split())}" for line in lines))  # the first word has a space before it too
 
 
+class _Encoding(Protocol):
+    """The settings of a run or of a bundle."""
+
+    model: Any
+    picture: PictureSettings | None
+
+
+def load_tokenizers(folder: Path, settings: _Encoding) -> TokenizerPair:
+    """The tokenizers in the folder of a run or bundle, as its task needs them; sources that are pictures need none."""
+    return tokenizers_for_task(TokenizerPair.load(folder, encoder_of(settings)), task_of(settings.model))
+
+
+def encoder_of(settings: _Encoding) -> SourceEncoder | None:
+    """What reads sources that are no text; None for texts, whose tokenizer is a file."""
+    return None if settings.picture is None else PicturePatches(settings.picture)
+
+
 def tokenizers_for_task(tokenizers: TokenizerPair, task: Task) -> TokenizerPair:
     """The tokenizers with a source tokenizer that splits words or segments as the task needs."""
-    if task not in _SOURCE_TOKENIZERS:
+    if task not in _SOURCE_TOKENIZERS or not isinstance(tokenizers.encoder, Tokenizer):
         return tokenizers
     return TokenizerPair(_SOURCE_TOKENIZERS[task](unwrapped(tokenizers.source)), tokenizers.target)

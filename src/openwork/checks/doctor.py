@@ -36,6 +36,7 @@ EXTRAS = {
     "spm": Joined("SentencePiece models"),
     "data": Joined("the corpus hsk"),
     "languages": Joined("detecting languages"),
+    "vision": Joined("reading pictures"),
     "tensorboard": Joined("curves for TensorBoard"),
     "experiments": Joined("searches and reports of openwork experiment"),
     "scale": Joined("workers of Ray, Parquet files"),

@@ -1,9 +1,13 @@
 """Checks of the bundle's files: written and read again, golden examples, exported to other toolkits' formats."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from openwork.base.errors import OpenworkError
 from openwork.base.phrases import AsIs, Joined
@@ -72,6 +76,7 @@ def _first_other_piece(context: VerifyContext, number: int, then: Golden, here: 
 
 
 LABEL_TOLERANCE = 1e-4  # of a probability
+PICTURES, SEED = 5, 2021
 
 
 def exported(form: ModelFormat) -> Callable[[VerifyContext], LargestDifference]:
@@ -79,7 +84,8 @@ def exported(form: ModelFormat) -> Callable[[VerifyContext], LargestDifference]:
 
     def check(context: VerifyContext) -> LargestDifference:
         bundle = context.bundle
-        if not bundle.golden:
+        sources = [example.source for example in bundle.golden] or _pictures(bundle)
+        if not sources:
             raise NotApplicable("the bundle has no golden examples")
         with TemporaryDirectory(prefix="openwork-") as temporary:
             folder = Path(temporary) / "exported"
@@ -89,7 +95,7 @@ def exported(form: ModelFormat) -> Callable[[VerifyContext], LargestDifference]:
                 raise NotApplicable(error_reason(error)) from error
             read = form.read(folder, None)
         if task_of(bundle.settings.model) == "classify":  # no format has openwork's end symbols
-            return same_labels(bundle, read)
+            return same_labels(bundle, read, sources)
         # with the original's decoding settings, which not every format can hold
         settings = read.settings.model_copy(update={"decoding": bundle.settings.decoding})
         now = make_golden(bundle, [example.source for example in bundle.golden]).golden
@@ -98,11 +104,21 @@ def exported(form: ModelFormat) -> Callable[[VerifyContext], LargestDifference]:
     return check
 
 
-def same_labels(bundle: Bundle, read: Bundle) -> LargestDifference:
-    """The labels of the golden examples and their probabilities are those of the original."""
+def _pictures(bundle: Bundle) -> list[NDArray[np.uint8]]:
+    """Random pictures for a model that reads some: a bundle keeps none of its own."""
+    picture = bundle.settings.picture
+    if picture is None:
+        return []
+    generator, size = np.random.default_rng(SEED), (picture.height, picture.width)
+    shape = size if picture.channels == 1 else (*size, picture.channels)
+    return [generator.integers(0, 256, shape, np.uint8) for _ in range(PICTURES)]
+
+
+def same_labels(bundle: Bundle, read: Bundle, sources: Sequence[Any]) -> LargestDifference:
+    """The labels of these sources and their probabilities are those of the original."""
 
     def labels(of: Bundle) -> list[list[Choice]]:
-        found = Labeller(of.model, of.tokenizers, "classify").label([example.source for example in bundle.golden])
+        found = Labeller(of.model, of.tokenizers, "classify").label(sources)
         return [[place[0] for place in one.places] for one in found]
 
     apart = [

@@ -111,7 +111,7 @@ def exhaustive(context: VerifyContext) -> LargestDifference:
 def _in_both_ways(model: StepModel[Any], one: Pass, settings: DecodingSettings) -> list[list[Hypothesis]]:
     """What is found for one sentence alone, and for the same in a batch."""
     (alone,) = decode(model, one.source, one.lengths, settings)
-    return [alone, decode(model, one.source.repeat(2, 1), one.lengths.repeat(2), settings)[0]]
+    return [alone, decode(model, torch.cat([one.source] * 2), one.lengths.repeat(2), settings)[0]]
 
 
 @dataclass(frozen=True)

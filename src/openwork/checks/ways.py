@@ -98,12 +98,9 @@ class BranchingPass(Pass):
 
 def reading(context: VerifyContext, probes: Sequence[Probe], *, padding: int = 0, size: int | None = None) -> Pass:
     """The probes as one batch with `padding` extra positions; targets in steps of `size` tokens, None: all at once."""
-    sources, targets = (
-        pad_sequence([torch.tensor(ids, device=context.device) for ids in side], True, SYMBOL_IDS.pad)
-        for side in ([one.source for one in probes], [one.target for one in probes])
-    )
-    lengths = torch.tensor([len(one.source) for one in probes], device=context.device)
-    sources = nn.functional.pad(sources, (0, padding), value=SYMBOL_IDS.pad)
+    targets = pad_sequence([torch.tensor(one.target, device=context.device) for one in probes], True, SYMBOL_IDS.pad)
+    sources, lengths = context.sources.padded([one.source for one in probes], context.device)
+    sources = context.sources.more_padding(sources, padding)
     return Pass(context.model, sources, lengths, targets.split(size or targets.shape[1], dim=1))
 
 
@@ -207,11 +204,12 @@ def padded(context: VerifyContext) -> LargestDifference:
     probes = context.probes
     together = reading(context, probes)
     real = torch.arange(together.source.shape[1], device=context.device) < together.lengths[:, None]
-    filled = replace(together, source=together.source.masked_fill(~real, context.other(0, target=False)))
+    filled = replace(together, source=context.sources.other_padding(together.source, real))
 
     def pairs() -> Iterator[TwoPasses]:
         for row, probe in enumerate(probes):
-            yield TwoPasses(reading(context, [probe]), reading(context, [probe], padding=EXTRA_PADDING), probe)
+            more = context.within(len(probe.source) + EXTRA_PADDING) - len(probe.source)
+            yield TwoPasses(reading(context, [probe]), reading(context, [probe], padding=more), probe)
             yield TwoPasses(together, filled, probe, (row, row))
 
     return compare(context, pairs())

@@ -26,24 +26,30 @@ class SetOptions:
         "sentence,label"
     )
 
+    pictures: Annotated[
+        Path | None, Option(help="A folder of pictures with a subfolder for each class, or a CSV file, instead.")
+    ] = None
+
     def check(self) -> None:
         """UsageError unless one test set is named."""
         files = self.source is not None and self.reference is not None
-        chosen = files + (self.corpus is not None) + (self.file is not None)
+        chosen = files + sum(one is not None for one in (self.corpus, self.file, self.pictures))
         if chosen != 1 or (self.source is None) != (self.reference is None):
             raise UsageError(
                 "name what to evaluate on",
-                hint="give --source and --reference, or --corpus, or --file with --columns",
+                hint="give --source and --reference, or --corpus, or --file with --columns, or --pictures",
                 code="U010",
             )
 
     @property
     def files(self) -> tuple[Path | None, ...]:
-        return self.source, self.reference, self.file
+        return self.source, self.reference, self.file, self.pictures
 
     def read(self) -> Any:
         from openwork.evaluation.evaluate import EvaluationSet
 
+        if self.pictures is not None:
+            return EvaluationSet.of_pictures(self.pictures)
         if self.file is not None:
             return EvaluationSet.of_columns(self.file, self.column_names)
         return EvaluationSet.read(self.source, self.reference, self.corpus, self.split)

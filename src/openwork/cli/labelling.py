@@ -30,7 +30,7 @@ def _label(task: Literal["classify", "tag", "fill", "answer"], bundle: Path, opt
 
 
 def classify(*, bundle: Bundle, options: LabelOptions) -> None:
-    """Classify each line of standard input.
+    """Classify each line of standard input: a text, or the path of a picture.
 
     A tab separates the two texts of a pair.
 
@@ -39,6 +39,8 @@ def classify(*, bundle: Bundle, options: LabelOptions) -> None:
     openwork classify sst2 --best 2 < in.txt > out.txt
 
     openwork classify sst2 --json < in.txt > out.jsonl
+
+    ls digits/*.png | openwork classify digits-vit
     """
     _label("classify", bundle, options)
 

@@ -45,6 +45,8 @@ class DataOptions:
     valid_source: Annotated[Path | None, Option(help="Source sentences to validate with.")] = None
     valid_target: Annotated[Path | None, Option(help="Their translations.")] = None
     corpus: Annotated[str | None, Option(help="A known corpus instead of files, such as multi30k-en-de.")] = None
+    pictures: Annotated[Path | None, Option(help="Pictures: a folder with one for each class, or a CSV file.")] = None
+    valid_pictures: Annotated[Path | None, Option(help="Pictures to validate with.")] = None
 
     def section(self) -> dict[str, str]:
         """The keys of [data] that are given."""

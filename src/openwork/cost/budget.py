@@ -18,7 +18,7 @@ from openwork.base.phrases import AsIs, Joined
 from openwork.cost.cost import LENGTH, cost_of, weights_of
 from openwork.cost.counted import full_batch
 from openwork.models.build import build_model
-from openwork.models.families import FAMILIES, ModelSettings, model_settings
+from openwork.models.families import FAMILIES, ModelSettings, model_settings, reads
 from openwork.models.presets import PRESETS
 from openwork.text.settings import TextSettings
 from openwork.training.optimisers import make_optimiser
@@ -166,7 +166,9 @@ def seconds_an_update(settings: ModelSettings, vocabulary: int) -> float:
         training = TrainingSettings(precision="float32")
         optimiser, schedule = make_optimiser(model, training), make_schedule(training, model.output_weight.shape[1])
         updater = Updater(model, optimiser, schedule, training, "float32")
-        batch = full_batch(*torch.randint(4, vocabulary, (2, SENTENCES, LENGTH)))
+        source, target = torch.randint(4, vocabulary, (2, SENTENCES, LENGTH))
+        numbers = torch.rand(SENTENCES, LENGTH, vocabulary) if reads(settings) == "pictures" else source
+        batch = full_batch(numbers, target)
         timed_trial(updater, [batch])
         return min(timed_trial(updater, [batch]) for _ in range(TRIALS))
 

@@ -20,7 +20,7 @@ from openwork.base.symbols import SYMBOL_IDS
 from openwork.cost.part import BYTES, CostPart, SentenceLengths
 from openwork.machine.precision import PrecisionName
 from openwork.models.build import build_model
-from openwork.models.families import ModelSettings
+from openwork.models.families import ModelSettings, reads
 from openwork.models.interfaces import count_weights
 from openwork.models.weights import empty_weights, uninitialised
 from openwork.training.batches.batch import TensorBatch
@@ -157,7 +157,7 @@ def _watch(
             return tensor
 
         with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
-            hidden = hidden_states(copy.model, _batch(lengths, min(vocabularies)), precision)
+            hidden = hidden_states(copy.model, _batch(settings, lengths, vocabularies), precision)
         flops = counter.flops
         by_layers = counter.multiplied.copy()
         copy.model.project(hidden.to(model.output_weight.dtype))
@@ -177,14 +177,18 @@ def _watch(
 
 def full_batch(source: Tensor, target: Tensor) -> TensorBatch:
     """A batch of sentences (sentence, position) of one length, without padding; every target token is predicted."""
-    count, length = source.shape
+    count, length = source.shape[:2]
     real = torch.arange(target.numel())
     return TensorBatch(source, torch.full((count,), length), target, real, target.flatten(), count, count * length)
 
 
-def _batch(lengths: SentenceLengths, vocabulary: int) -> TensorBatch:
-    """Sentences of the last piece of the smaller vocabulary, all of one length."""
-    source, target = int(lengths.source), int(lengths.target)
-    sources, targets = torch.full((SENTENCES, source), vocabulary - 1), torch.full((SENTENCES, target), vocabulary - 1)
-    sources[:, -1], targets[:, 0] = SYMBOL_IDS.end, SYMBOL_IDS.start
+def _batch(settings: ModelSettings, lengths: SentenceLengths, vocabularies: tuple[int, int]) -> TensorBatch:
+    """Sentences of the last piece of the smaller vocabulary, all of one length; or sources of numbers."""
+    last, source, target = min(vocabularies) - 1, int(lengths.source), int(lengths.target)
+    targets = torch.full((SENTENCES, target), last)
+    targets[:, 0] = SYMBOL_IDS.start
+    if reads(settings) == "pictures":
+        return full_batch(torch.zeros(SENTENCES, source, vocabularies[0]), targets % vocabularies[1])
+    sources = torch.full((SENTENCES, source), last)
+    sources[:, -1] = SYMBOL_IDS.end
     return full_batch(sources, targets)

@@ -16,11 +16,15 @@ from openwork.cost.cost import FORMULA, Cost, cost_of, weights_of
 from openwork.inference.golden import replay_golden
 from openwork.inspection.modules import list_modules, module_lines
 from openwork.models.build import build_model
-from openwork.models.families import model_settings
+from openwork.models.families import ModelSettings, model_settings, reads
 from openwork.models.interfaces import count_weights
 from openwork.models.presets import PAPER, PRESETS, TRAININGS, VOCABULARY
 from openwork.models.weights import empty_weights
+from openwork.signals.settings import PictureSettings
+from openwork.text.tokenizer import SYMBOL_NAMES
 
+TEXT = (VOCABULARY, VOCABULARY)
+PICTURES = (PictureSettings().form.features, 1000 + len(SYMBOL_NAMES))  # as the paper's ImageNet has them
 BATCH_TOKENS = 4096  # target tokens for which memory is shown; the default of batches.tokens
 
 
@@ -55,7 +59,7 @@ def describe_sizes(names: Sequence[str], budget: str, vocabulary: int | None) ->
 
 
 def _all_presets() -> Description:
-    counts = {name: weights_of(model_settings(values), VOCABULARY) for name, values in PRESETS.items()}
+    counts = {name: _weights(model_settings(values)) for name, values in PRESETS.items()}
     shown = {name: count for name, count in counts.items() if name not in PAPER or name in TRAININGS}
     lines = [
         msg(f"presets, with their weights at a vocabulary of {VOCABULARY:,}:"),
@@ -67,12 +71,15 @@ def _all_presets() -> Description:
 
 def _preset(name: str) -> Description:
     settings = model_settings(PRESETS[name])
-    values, cost = settings.model_dump(exclude_none=True), cost_of(settings, VOCABULARY)
+    sizes = _sizes(settings)
+    values, cost = settings.model_dump(exclude_none=True), cost_of(settings, *sizes)
     with empty_weights():  # so that even the largest is instant
-        model = build_model(settings, VOCABULARY, VOCABULARY)
+        model = build_model(settings, *sizes)
     modules, count = list_modules(model), count_weights(model)
     lines = [
-        msg(f"{name}: {count:,} weights at a shared vocabulary of {VOCABULARY:,}"),
+        msg(f"{name}: {count:,} weights at a shared vocabulary of {VOCABULARY:,}")
+        if sizes == TEXT
+        else msg(f"{name}: {count:,} weights for patches of 16 x 16 pixels in three colours and 1,000 classes"),
         *(AsIs(f"  {key:<20} {value}") for key, value in values.items()),
         "",
         msg("modules, with the shapes of their weights:"),
@@ -81,6 +88,18 @@ def _preset(name: str) -> Description:
     ]
     found = {"preset": name, "vocabulary": VOCABULARY, "weights": count, "model": values}
     return Description(lines, found | {"modules": [asdict(module) for module in modules], "cost": _cost_values(cost)})
+
+
+def _sizes(settings: ModelSettings) -> tuple[int, int]:
+    """The sizes of source and target for which a preset is described."""
+    return PICTURES if reads(settings) == "pictures" else TEXT
+
+
+def _weights(settings: ModelSettings) -> int:
+    if _sizes(settings) == TEXT:
+        return weights_of(settings, VOCABULARY)
+    with empty_weights():
+        return count_weights(build_model(settings, *PICTURES))
 
 
 def _cost_lines(cost: Cost) -> list[str]:

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,13 +39,14 @@ class BatchSettings(Settings):
 class Batch:
     """Pairs as rectangles of ids, padded on the right with 0. B pairs, S and T the longest source and target.
 
-    `source` (B, S): ids, then end. `target_input` (B, T): start, then ids. `target_output` (B, T): ids, then end, what
-    the model is to predict at each position of `target_input`. Lengths (B) count the end symbol. `rows` (B): the pairs'
-    places in the store. `epoch`: the number of the epoch, a seed for random choices.
+    `source` (B, S): ids, then end; or float32 numbers (B, S, features), without an end. `target_input` (B, T): start,
+    then ids. `target_output` (B, T): ids, then end, what the model is to predict at each position of `target_input`.
+    Lengths (B) count the end symbol. `rows` (B): the pairs' places in the store. `epoch`: the number of the epoch, a
+    seed for random choices.
     """
 
     rows: NDArray[np.int64]
-    source: NDArray[np.int64]
+    source: NDArray[Any]
     source_lengths: NDArray[np.int64]
     target_input: NDArray[np.int64]
     target_output: NDArray[np.int64]
@@ -232,28 +234,46 @@ def _cut(lengths: NDArray[np.int64], budget: int) -> NDArray[np.int64]:
 
 def assemble(store: TokenStore, rows: NDArray[np.integer], epoch: int = 0) -> Batch:
     """The pairs at `rows` of the store, in that order, as one padded batch."""
-    source_ids, source_lengths = _gather(store.source, rows)
+    source, source_lengths = _sources(store.source, rows)
     target_ids, target_lengths = _gather(store.target, rows)
-    every = np.arange(len(rows))
-    source = _padded(source_ids, source_lengths, 0)
-    source[every, source_lengths] = Tokenizer.end_id
     target_input = _padded(target_ids, target_lengths, 1)
     target_input[:, 0] = Tokenizer.start_id
-    target_output = _padded(target_ids, target_lengths, 0)
-    target_output[every, target_lengths] = Tokenizer.end_id
     return Batch(
         rows=np.asarray(rows, np.int64),
         source=source,
-        source_lengths=source_lengths + 1,
+        source_lengths=source_lengths,
         target_input=target_input,
-        target_output=target_output,
+        target_output=_ended(target_ids, target_lengths),
         target_lengths=target_lengths + 1,
         epoch=epoch,
     )
 
 
-def _gather(side: TokenSide, rows: NDArray[np.integer]) -> tuple[NDArray[np.integer], NDArray[np.int64]]:
-    """The ids of all `rows` one after another, and the length of each."""
+def _sources(side: TokenSide, rows: NDArray[np.integer]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Padded sources, and their lengths as a model counts them."""
+    values, lengths = _gather(side, rows)
+    if side.form is None:
+        return _ended(values, lengths), lengths + side.end_symbols
+    return padded_numbers(side.form.read(values), lengths), lengths
+
+
+def padded_numbers(numbers: NDArray[np.float32], lengths: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Rows of numbers, one source after another (positions, features), as (source, position, features), then zeros."""
+    longest = int(lengths.max(initial=0))
+    padded = np.zeros((len(lengths), longest, numbers.shape[1]), np.float32)
+    padded[np.arange(longest) < lengths[:, None]] = numbers
+    return padded
+
+
+def _ended(ids: NDArray[np.integer], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The ids as padded rows, each with its end symbol."""
+    rows = _padded(ids, lengths, 0)
+    rows[np.arange(len(lengths)), lengths] = Tokenizer.end_id
+    return rows
+
+
+def _gather(side: TokenSide, rows: NDArray[np.integer]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The ids (or numbers) of all `rows` one after another, and the length of each."""
     first = side.offsets[rows]
     lengths = side.offsets[rows + 1] - first
     ends = np.cumsum(lengths)

@@ -11,6 +11,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from openwork.base.errors import ConfigError, DataError
 from openwork.base.files import atomic_write_text, sha256_values
@@ -26,7 +27,6 @@ from openwork.data.sources import CorpusPart, PairSource, count_and_digest, filt
 from openwork.data.store import TokenStore, write_store
 from openwork.text.pair import TokenizerPair
 
-ENCODING_CHUNK = 4096  # pairs that are tokenised in one call of the library
 ORIGINS = "origins.json"
 
 
@@ -165,16 +165,17 @@ def store_pairs(
                 )
         except DataError as error:
             report(f"{error.what}; it is written again")
-    size = max(tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size)
+    size = max(tokenizers.sizes)
     encoded = _sampled(pairs, tokenizers, sampling) if sampling else encoded_pairs(pairs.read_unchanged(), tokenizers)
-    return write_store(folder, encoded, vocabulary_size=size, fingerprint=identity)
+    form = tokenizers.encoder.numbers
+    return write_store(folder, encoded, vocabulary_size=size, fingerprint=identity, form=form)
 
 
 def _sampled(pairs: PairSource, tokenizers: TokenizerPair, sampling: Sampling) -> Iterator[tuple[list[int], list[int]]]:
     """Every version has seeds of its own, and so have the two sides."""
     seeds = Random(sampling.seed)
     for _ in range(sampling.versions):
-        for chunk in _chunks(pairs.read_unchanged()):
+        for chunk in _chunks(pairs.read_unchanged(), tokenizers.encoder.at_once):
             encoders = [
                 partial(side.encode_batch_sampled, seed=seeds.getrandbits(64), strength=sampling.strength)
                 for side in (tokenizers.source, tokenizers.target)
@@ -182,15 +183,15 @@ def _sampled(pairs: PairSource, tokenizers: TokenizerPair, sampling: Sampling) -
             yield from tokenizers.encode_pairs(*chunk, (encoders[0], encoders[1]))
 
 
-def encoded_pairs(pairs: Iterator[Pair], tokenizers: TokenizerPair) -> Iterator[tuple[list[int], list[int]]]:
-    """The ids of each pair, without symbols."""
-    for chunk in _chunks(pairs):
+def encoded_pairs(pairs: Iterator[Pair], tokenizers: TokenizerPair) -> Iterator[tuple[Any, list[int]]]:
+    """The ids of each pair, without symbols; numbers of a source that is no text."""
+    for chunk in _chunks(pairs, tokenizers.encoder.at_once):
         yield from tokenizers.encode_pairs(*chunk)
 
 
-def _chunks(pairs: Iterator[Pair]) -> Iterator[tuple[list[str], list[str]]]:
-    """The sources and the targets of some thousand pairs at a time."""
-    while chunk := list(islice(pairs, ENCODING_CHUNK)):
+def _chunks(pairs: Iterator[Pair], count: int) -> Iterator[tuple[list[str], list[str]]]:
+    """The sources and the targets of so many pairs at a time."""
+    while chunk := list(islice(pairs, count)):
         yield [pair.source for pair in chunk], [pair.target for pair in chunk]
 
 

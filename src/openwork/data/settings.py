@@ -23,6 +23,9 @@ class OriginSettings(Settings):
     target: str | None = option(None, "file of their translations, one a line")
     file: str | None = option(None, f"one file with both sides, in a format of its own: {_FORMATS}; plain, gzip or xz")
     text: str | None = option(None, "file of sentences without a source, one a line, for a language model to continue")
+    pictures: str | None = option(
+        None, "folder of pictures with a subfolder for each class, or CSV file with the columns file and label"
+    )
     side: Literal["source", "target"] | None = option(
         None, "only this side of the pairs, as sentences without a source; None: both"
     )
@@ -62,7 +65,7 @@ class OriginSettings(Settings):
     @property
     def origins(self) -> list[str]:
         """The keys that name the pairs."""
-        return [key for key in ("corpus", "source", "file", "text") if getattr(self, key) is not None]
+        return [key for key in ("corpus", "source", "file", "text", "pictures") if getattr(self, key) is not None]
 
 
 class MixSettings(OriginSettings):
@@ -81,7 +84,7 @@ class MixSettings(OriginSettings):
         if len(self.origins) != 1:
             raise RuleError(
                 "a part of the mix needs one origin",
-                hint="name exactly one for each [[data.mix]]: corpus, source and target, file, text",
+                hint="name exactly one for each [[data.mix]]: corpus, source and target, file, text, pictures",
                 code="C017",
             )
         return self
@@ -99,6 +102,7 @@ class DataSettings(OriginSettings):
     valid_target: str | None = option(None, "their translations")
     valid_file: str | None = option(None, "one file of both sides to validate with")
     valid_text: str | None = option(None, "sentences without a source to validate with")
+    valid_pictures: str | None = option(None, "folder or CSV file of pictures to validate with")
     valid_tsv: str | None = option(None, "pairs to validate with, separated by a tab")
     held_out: int = option(1000, "pairs kept for validation where none are given; a tenth at most", ge=1, le=LINES)
     source_language: str | None = option(
@@ -111,14 +115,15 @@ class DataSettings(OriginSettings):
         if len(self.origins) + (self.tsv is not None) + bool(self.mix) != 1:
             raise RuleError(
                 "the training pairs need one origin",
-                hint="name exactly one of: corpus, source and target, file, text, tsv, mix",
+                hint="name exactly one of: corpus, source and target, file, text, pictures, tsv, mix",
                 code="C018",
             )
-        given = (self.valid_corpus, self.valid_source, self.valid_file, self.valid_text, self.valid_tsv)
-        if sum(value is not None for value in given) > 1:
+        keys = ("valid_corpus", "valid_source", "valid_file", "valid_text", "valid_pictures", "valid_tsv")
+        if sum(getattr(self, key) is not None for key in keys) > 1:
             raise RuleError(
                 "the pairs to validate with are named in several ways",
-                hint="give one of: valid_corpus, valid_source and valid_target, valid_file, valid_text, valid_tsv",
+                hint="give one of: valid_corpus, valid_source and valid_target, valid_file, valid_text, "
+                "valid_pictures, valid_tsv",
                 code="C020",
             )
         weights = [part.weight for part in self.mix]
@@ -157,6 +162,8 @@ class DataSettings(OriginSettings):
             named = {"file": self.valid_file, "format": self.format, "columns": self.columns}
         elif self.valid_text is not None:
             named = {"text": self.valid_text}
+        elif self.valid_pictures is not None:
+            named = {"pictures": self.valid_pictures}
         elif (name := self.valid_corpus or self.corpus) is not None:
             named = {"corpus": name}
         else:

@@ -13,8 +13,9 @@ from openwork.base.errors import DataError
 from openwork.base.files import read_lines, sha256_file
 from openwork.data.corpora import catalogue as corpora
 from openwork.data.filters import FilterReport, FilterSettings, apply
-from openwork.data.readers.formats import Skips, format_of, read_file
+from openwork.data.readers.formats import Skips, format_of, read_file, without_skips
 from openwork.data.readers.lines import read_columns, read_parallel
+from openwork.data.readers.pictures import digest_of, read_pictures
 from openwork.data.records import UNSAID, Languages, Pair
 from openwork.data.settings import DataSettings, OriginSettings
 from openwork.text.languages import language_in_name
@@ -93,6 +94,8 @@ def _pairs_of(origin: OriginSettings, split: str, languages: Languages) -> PairS
     if name is not None:
         read = partial(corpora.load, name, split, count=count)
         return PairSource(read, f"corpus {name} {split} {count}", f"{name} ({split})")
+    if origin.pictures is not None:
+        return _pictures(Path(origin.pictures), count)
     named = (origin.file, origin.text, origin.source, origin.target)
     paths = [Path(path) for path in named if path is not None]
     checksums = [sha256_file(path) for path in paths]
@@ -116,6 +119,20 @@ def _pairs_of(origin: OriginSettings, split: str, languages: Languages) -> PairS
         dict(zip(map(str, paths), checksums, strict=True)),
         header,
         alone=origin.text is not None,
+    )
+
+
+def _pictures(path: Path, count: int | None) -> PairSource:
+    """Those of a folder or table; each is read once, so that a changed picture is noticed."""
+    skips, table = Skips(), {} if path.is_dir() else {str(path): sha256_file(path)}
+    return PairSource(
+        lambda: islice(without_skips(read_pictures(path), skips), count),
+        f"pictures {digest_of(islice(read_pictures(path), count))}",
+        str(path),
+        skips,
+        "line" if table else "picture",
+        table,
+        header=1 if table else 0,
     )
 
 

@@ -3,14 +3,16 @@
 A store is a folder of five files: `header.json` and, for each side, `SIDE.tokens` (all ids, one sentence after another)
 and `SIDE.offsets` (int64, one more than there are pairs: sentence i is tokens[offsets[i]:offsets[i + 1]]). Writing
 streams and reading maps, so a corpus may be larger than the memory. No symbols are stored: batching adds start and end.
+Sources that are numbers have a row of them where a text has an id; the header keeps their form.
 """
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import asdict
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +22,7 @@ from openwork.base.files import sha256_file
 from openwork.base.folders import atomic_folder
 from openwork.base.messages import msg
 from openwork.base.regular_files import check_regular, read_regular
+from openwork.base.sources import NumberForm
 
 FORMAT = "openwork token store"
 VERSION = 1
@@ -27,22 +30,24 @@ SIDES = ("source", "target")
 _REBUILD = "remove the folder and prepare the corpus again"
 _HEADER = "header.json"
 _MOST_HEADER = 1 << 20  # bytes
-_CHUNK_PAIRS = 8192
+_CHUNK_PAIRS, _CHUNK_OF_NUMBERS = 8192, 64  # a picture takes much more memory than a sentence
 _OFFSET = np.dtype("<i8")
 
 
 def write_store(
     folder: Path,
-    token_pairs: Iterable[tuple[Sequence[int], Sequence[int]]],
+    token_pairs: Iterable[tuple[Any, Sequence[int]]],
     *,
     vocabulary_size: int,
     fingerprint: str = "",
+    form: NumberForm | None = None,
 ) -> "TokenStore":
     """Write pairs of id sequences to `folder`, whole or not at all, and open the result.
 
     `vocabulary_size` is the larger of the two sides' sizes: ids have 16 bits when all of them fit, else 32.
     `fingerprint` identifies the input (corpus, filters, tokenizer); the store returns it, so that the caller can
-    recognise a stale store. Memory use does not grow with the corpus. An older store in `folder` is replaced.
+    recognise a stale store. `form`: that of sources that are arrays of numbers (position, features), in place of ids.
+    Memory use does not grow with the corpus. An older store in `folder` is replaced.
     `DataError` for an id outside the vocabulary and for a folder that holds something else.
     """
     if folder.is_dir() and any(folder.iterdir()) and not (folder / _HEADER).is_file():
@@ -57,14 +62,17 @@ def write_store(
             for side in SIDES:
                 files[f"{side}.offsets"].write(np.zeros(1, _OFFSET).tobytes())
             pairs, tokens, remaining = 0, dict.fromkeys(SIDES, 0), iter(token_pairs)
-            while chunk := list(islice(remaining, _CHUNK_PAIRS)):
+            while chunk := list(islice(remaining, _CHUNK_PAIRS if form is None else _CHUNK_OF_NUMBERS)):
                 for side, sentences in zip(SIDES, zip(*chunk, strict=True), strict=True):
                     lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
-                    ids = np.fromiter(chain.from_iterable(sentences), np.int64, int(lengths.sum()))
-                    _check_ids(ids, lengths, pairs, side, vocabulary_size)
-                    files[f"{side}.tokens"].write(ids.astype(dtype).tobytes())
+                    if form is not None and side == "source":
+                        _write_numbers(files[f"{side}.tokens"], sentences, form)
+                    else:
+                        ids = np.fromiter(chain.from_iterable(sentences), np.int64, int(lengths.sum()))
+                        _check_ids(ids, lengths, pairs, side, vocabulary_size)
+                        files[f"{side}.tokens"].write(ids.astype(dtype).tobytes())
                     files[f"{side}.offsets"].write((np.cumsum(lengths) + tokens[side]).astype(_OFFSET).tobytes())
-                    tokens[side] += ids.size
+                    tokens[side] += int(lengths.sum())
                 pairs += len(chunk)
         header = {
             "format": FORMAT,
@@ -73,6 +81,7 @@ def write_store(
             "dtype": dtype.str,
             "vocabulary_size": vocabulary_size,
             "fingerprint": fingerprint,
+            **({} if form is None else {"numbers": asdict(form)}),
             "files": {
                 name: {"bytes": (partial / name).stat().st_size, "sha256": sha256_file(partial / name)}
                 for name in names
@@ -80,6 +89,14 @@ def write_store(
         }
         (partial / _HEADER).write_text(json.dumps(header, indent=1) + "\n", encoding="utf-8")
     return TokenStore.open(folder)
+
+
+def _write_numbers(file: BinaryIO, sources: Sequence[NDArray[Any]], form: NumberForm) -> None:
+    """ValueError for numbers of another form, which an encoder never gives."""
+    for source in sources:
+        if source.dtype != np.dtype(form.dtype) or source.shape[1:] != (form.features,):
+            raise ValueError(f"numbers of the form {source.dtype} {source.shape} where {form} is expected")
+        file.write(source.tobytes())
 
 
 def _check_ids(ids: NDArray[np.int64], lengths: NDArray[np.int64], before: int, side: str, size: int) -> None:
@@ -96,18 +113,29 @@ def _check_ids(ids: NDArray[np.int64], lengths: NDArray[np.int64], before: int, 
 
 
 class TokenSide(NamedTuple):
-    """One side of a store: `tokens`, all ids one after another, and `offsets`, where each sentence starts (mapped)."""
+    """One side of a store: `tokens`, all ids one after another, and `offsets`, where each sentence starts (mapped).
 
-    tokens: NDArray[np.unsignedinteger]
+    With a `form`, `tokens` are rows of numbers (position, features).
+    """
+
+    tokens: NDArray[Any]
     offsets: NDArray[np.int64]
+    form: NumberForm | None = None
 
     @property
     def lengths(self) -> NDArray[np.int32]:
         """Tokens of each sentence, symbols not counted; `StoredLengths` reads only those that are needed."""
         return np.diff(self.offsets).astype(np.int32)
 
-    def sentence(self, index: int) -> NDArray[np.int64]:
-        return self.tokens[self.offsets[index] : self.offsets[index + 1]].astype(np.int64)
+    @property
+    def end_symbols(self) -> int:
+        """End symbols that batching adds to a sentence: one to ids, none to numbers."""
+        return 1 if self.form is None else 0
+
+    def sentence(self, index: int) -> NDArray[Any]:
+        """The ids of a sentence, or its numbers as they are kept."""
+        found = self.tokens[self.offsets[index] : self.offsets[index + 1]]
+        return found.astype(np.int64) if self.form is None else np.array(found)
 
 
 class StoredLengths:
@@ -151,16 +179,17 @@ class TokenStore:
                 if (actual := (folder / name).stat().st_size) != facts["bytes"]:
                     raise _damaged(folder / name, f"it has {actual:,} bytes instead of {facts['bytes']:,}")
             dtype, pairs = np.dtype(header["dtype"]), header["pairs"]
-            source, target = (_map_side(folder, side, dtype, pairs) for side in SIDES)
-            return cls(folder, header, source, target)
+            form = _form_of(header)
+            source = _map_side(folder, "source", np.dtype(form.dtype) if form else dtype, pairs, form)
+            return cls(folder, header, source, _map_side(folder, "target", dtype, pairs))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise _damaged(folder / _HEADER, "the header does not make sense") from error
 
     def __len__(self) -> int:
         return len(self.source.offsets) - 1
 
-    def pair(self, index: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Source and target ids of one pair, without start and end symbols."""
+    def pair(self, index: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Source and target ids of one pair, without start and end symbols; or the source's numbers."""
         index = range(len(self))[index]
         return self.source.sentence(index), self.target.sentence(index)
 
@@ -193,12 +222,21 @@ def _no_store(folder: Path, why: str) -> DataError:
     return DataError(f"{folder}: not a token store", why=why, hint=_REBUILD, code="D058")
 
 
-def _map_side(folder: Path, side: str, dtype: np.dtype, pairs: int) -> TokenSide:
+def _form_of(header: Mapping[str, Any]) -> NumberForm | None:
+    if "numbers" not in header:
+        return None
+    found = header["numbers"]
+    return NumberForm(int(found["features"]), found["dtype"], tuple(found["scale"]), tuple(found["shift"]))
+
+
+def _map_side(folder: Path, side: str, dtype: np.dtype, pairs: int, form: NumberForm | None = None) -> TokenSide:
     tokens_file, offsets_file = (folder / name for name in _files_of(side))
     tokens, offsets = _map(tokens_file, dtype), _map(offsets_file, _OFFSET)
+    if form is not None:
+        tokens = tokens.reshape(-1, form.features)
     if len(offsets) != pairs + 1 or offsets[0] != 0 or offsets[-1] != len(tokens):
         raise _damaged(offsets_file, "the offsets do not fit the tokens")
-    return TokenSide(tokens, offsets)
+    return TokenSide(tokens, offsets, form)
 
 
 def _map(path: Path, dtype: np.dtype) -> NDArray[Any]:

@@ -37,7 +37,7 @@ from openwork.decoding.scoring import (
 )
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import StepModel
-from openwork.nn.shapes import Lengths, Logits, Source
+from openwork.nn.shapes import AnySource, Lengths, Logits
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ Credit = Callable[[Any], Tensor]
 @torch.no_grad()
 def beam_search(
     model: StepModel,
-    source: Source,
+    source: AnySource,
     source_lengths: Lengths,
     settings: DecodingSettings,
     expansion: Expansion | None = None,
@@ -93,7 +93,7 @@ def beam_search(
     finished = Finished(length_limits(source_lengths, settings), settings)
     live = Live(
         torch.arange(batch, device=source.device),
-        source.new_full((batch, 1, 1), SYMBOL_IDS.start),
+        source_lengths.new_full((batch, 1, 1), SYMBOL_IDS.start),
         torch.zeros(batch, 1, device=source.device),
     )
     state = model.start(source, source_lengths)

@@ -14,7 +14,7 @@ from openwork.decoding.scoring import allow
 from openwork.models.interfaces import SequenceModel, State, StepModel, can_attend
 from openwork.nn.cache import Selectable
 from openwork.nn.masks import real
-from openwork.nn.shapes import Lengths, Source, StepLogits, Tokens
+from openwork.nn.shapes import AnySource, Lengths, StepLogits, Tokens
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Ensemble(nn.Module):
         self.maximum_length = min(limits, default=None)
         self.continues = any(isinstance(model, SequenceModel) and model.continues for model in models)
 
-    def start(self, source: Source, source_lengths: Lengths) -> EnsembleState:
+    def start(self, source: AnySource, source_lengths: Lengths) -> EnsembleState:
         return EnsembleState(tuple(model.start(source, source_lengths) for model in self.members))
 
     def step(self, tokens: Tokens, state: EnsembleState) -> tuple[Tensor, EnsembleState]:
@@ -95,8 +95,8 @@ class CoverageModel:
         self.model = model
         self.beta = beta
 
-    def start(self, source: Source, source_lengths: Lengths) -> CoveredState:
-        attended = torch.zeros(source.shape, device=source.device)
+    def start(self, source: AnySource, source_lengths: Lengths) -> CoveredState:
+        attended = torch.zeros(source.shape[:2], device=source.device)
         return CoveredState(self.model.start(source, source_lengths), source_lengths, attended)
 
     def step(self, tokens: Tokens, state: CoveredState) -> tuple[Tensor, CoveredState]:

@@ -26,12 +26,12 @@ from openwork.decoding.rules import TokenRule, rules_for
 from openwork.decoding.scoring import Hypothesis, best_of, best_tokens
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import StepModel
-from openwork.nn.shapes import Lengths, Logits, Source
+from openwork.nn.shapes import AnySource, Lengths, Logits
 
 
 def diverse_search(
     model: StepModel,
-    source: Source,
+    source: AnySource,
     source_lengths: Lengths,
     settings: DecodingSettings,
     constraints: Sequence[SentenceConstraints] | None = None,

@@ -28,7 +28,7 @@ from openwork.decoding.scoring import (
 )
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import StepModel
-from openwork.nn.shapes import Lengths, Logits, Source
+from openwork.nn.shapes import AnySource, Lengths, Logits
 
 Choose = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 """From logits (rows, vocabulary), the chosen tokens' log-probabilities (rows,) and the tokens.
@@ -50,7 +50,7 @@ OnToken = Callable[[int, int], None]
 @torch.no_grad()
 def write(
     model: StepModel,
-    source: Source,
+    source: AnySource,
     source_lengths: Lengths,
     settings: DecodingSettings,
     choose: Choose,
@@ -64,7 +64,7 @@ def write(
     if batch == 0:
         return []
     limits = length_limits(source_lengths, settings)
-    written = source.new_full((batch, 1 + int(limits.max())), SYMBOL_IDS.pad)
+    written = source_lengths.new_full((batch, 1 + int(limits.max())), SYMBOL_IDS.pad)
     written[:, 0] = SYMBOL_IDS.start
     totals = torch.zeros(batch, device=source.device)  # log-probabilities of the targets
     live = torch.arange(batch, device=source.device)  # the sentence of each row
@@ -119,7 +119,7 @@ def most_probable(scores: Tensor, sentences: Tensor, place: int) -> tuple[Tensor
 
 def greedy_search(
     model: StepModel,
-    source: Source,
+    source: AnySource,
     source_lengths: Lengths,
     settings: DecodingSettings,
     rules: Sequence[TokenRule] = (),
@@ -141,7 +141,7 @@ def greedy_search(
 
 def sample(
     model: StepModel,
-    source: Source,
+    source: AnySource,
     source_lengths: Lengths,
     settings: DecodingSettings,
     constraints: Sequence[SentenceConstraints] | None = None,

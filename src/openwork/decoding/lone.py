@@ -24,12 +24,13 @@ from openwork.decoding.scoring import (
 )
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import StepModel
+from openwork.nn.shapes import AnySource
 
 
 @torch.no_grad()
 def search_one(
     model: StepModel,
-    source: Int[Tensor, "one source"],
+    source: AnySource,
     source_lengths: Int[Tensor, "one"],
     settings: DecodingSettings,
 ) -> list[Hypothesis]:

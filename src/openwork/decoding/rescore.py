@@ -10,13 +10,13 @@ from openwork.base.symbols import SYMBOL_IDS
 from openwork.decoding.scoring import allow, best_tokens, log_normaliser
 from openwork.models.interfaces import StepModel
 from openwork.nn.masks import real
-from openwork.nn.shapes import Lengths, Source
+from openwork.nn.shapes import AnySource, Lengths
 
 
 @torch.no_grad()
 def score_tokens(
     model: StepModel,
-    source: Source,
+    source: AnySource,
     source_lengths: Lengths,
     targets: Sequence[Sequence[int]],
     *,
@@ -35,9 +35,7 @@ def score_tokens(
     if size == 0:
         return torch.zeros(len(outputs), 0, device=source.device)
     lengths = torch.tensor([len(output) for output in outputs], device=source.device)
-    padded = torch.tensor([o + [SYMBOL_IDS.pad] * (size - len(o)) for o in outputs], dtype=source.dtype).to(
-        source.device
-    )
+    padded = torch.tensor([o + [SYMBOL_IDS.pad] * (size - len(o)) for o in outputs], device=source.device)
     shifted = torch.cat([padded.new_full((len(outputs), 1), SYMBOL_IDS.start), padded[:, :-1]], dim=1)
     logits, _ = model.step(shifted, model.start(source, source_lengths))
     chosen = token_log_probabilities(logits, padded)
@@ -55,7 +53,7 @@ def token_log_probabilities(
 @torch.no_grad()
 def alternatives(
     model: StepModel,
-    source: Source,
+    source: AnySource,
     source_lengths: Lengths,
     prefixes: Sequence[Sequence[int]],
     count: int,
@@ -69,7 +67,7 @@ def alternatives(
         return []
     longest = max(map(len, prefixes))
     read = [[SYMBOL_IDS.start, *one, *[SYMBOL_IDS.pad] * (longest - len(one))] for one in prefixes]
-    tokens = torch.tensor(read, dtype=source.dtype, device=source.device)
+    tokens = torch.tensor(read, device=source.device)
     logits, _ = model.step(tokens, model.start(source, source_lengths))
     last = torch.tensor([len(one) for one in prefixes], device=source.device)
     allowed = allow(logits[torch.arange(len(prefixes), device=source.device), last])

@@ -15,7 +15,7 @@ from openwork.decoding.rules import phrases_of, rules_for
 from openwork.decoding.scoring import Hypothesis, length_limits
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import StepModel
-from openwork.nn.shapes import Lengths, Source
+from openwork.nn.shapes import AnySource, Lengths
 
 # The beam grows with the tokens of required phrases up to here; with more of them, banks share the places.
 MOST_BANKS = 32
@@ -24,7 +24,7 @@ NO_BANKS = 0
 
 def decode(
     model: StepModel,
-    source: Source,
+    source: AnySource,
     source_lengths: Lengths,
     settings: DecodingSettings,
     constraints: Sequence[SentenceConstraints] | None = None,

@@ -51,6 +51,15 @@ def label_scores(
     return tuple(found)
 
 
+def top_score(references: Sequence[str], listed: Sequence[Sequence[str]], count: int, resamples: int = 0) -> Score:
+    """How often the right label is among the `count` most probable ones, which are `listed` of each example."""
+    hits = np.array([label.strip() in names[:count] for label, names in zip(references, listed, strict=True)], float)
+    mean, number = partial(_mean, hits), len(check_not_empty(references))
+    low, high = (100 * bound for bound in interval(mean, number, resamples)) if resamples else (None, None)
+    signature = f"n:{number}" + (f"|bs:{resamples}|seed:{SEED}" if resamples else "")
+    return Score(f"top-{count} accuracy", 100 * float(hits.mean()), low, high, signature)
+
+
 def label_differences(
     task: Measured, references: Sequence[str], first: Sequence[str], second: Sequence[str], effort: Effort
 ) -> tuple[Difference, ...]:

@@ -9,11 +9,14 @@ from openwork.base.tasks import COMMANDS, LABELLING, Measured, task_of
 from openwork.bundles.bundle import Bundle
 from openwork.data.targets import check_pairs
 from openwork.evaluation.evaluate import BOOTSTRAP, EvaluationSet, Report, translate_all
-from openwork.evaluation.label_scores import label_scores
+from openwork.evaluation.label_scores import label_scores, top_score
 from openwork.evaluation.saved import SavedEvaluation
 from openwork.inference.batches import OnProgress
 from openwork.inference.labeller import Labeller
 from openwork.metrics.translation import Score
+from openwork.text.tokenizer import SYMBOL_NAMES
+
+TOP = 5  # labels of a picture among which the right one is looked for too, as is usual for ImageNet
 
 
 @dataclass(frozen=True)
@@ -36,10 +39,18 @@ class LabelEvaluation:
 
 
 def scored(
-    task: Measured, tested: EvaluationSet, predicted: list[str], baseline: str = "", **facts: Any
+    task: Measured,
+    tested: EvaluationSet,
+    predicted: list[str],
+    baseline: str = "",
+    further: tuple[Score, ...] = (),
+    **facts: Any,
 ) -> tuple[LabelEvaluation, SavedEvaluation]:
-    """The scores of the predicted labels or texts of a test set, and all lines, to be saved with these facts."""
-    scores = label_scores(task, tested.references, predicted, BOOTSTRAP)
+    """The scores of the predicted labels or texts of a test set, and all lines, to be saved with these facts.
+
+    `further` scores come after those of the labels.
+    """
+    scores = (*label_scores(task, tested.references, predicted, BOOTSTRAP), *further)
     result = LabelEvaluation(len(predicted), scores, baseline)
     facts = {"test": tested.name, "task": task, **facts, **result.to_json()}
     return result, SavedEvaluation(tested.sources, predicted, tested.references, None, facts)
@@ -57,10 +68,14 @@ def evaluate_labels(
             code="U069",
         )
     check_pairs(tested.pairs, task, tested.name)
-    found = Labeller(bundle.model, bundle.tokenizers, task).label(tested.sources, advanced=advanced)
+    shows_top = bundle.tokenizers.encoder.numbers is not None and bundle.tokenizers.sizes[1] > TOP + len(SYMBOL_NAMES)
+    best = TOP if shows_top else 1
+    found = Labeller(bundle.model, bundle.tokenizers, task).label(tested.sources, best, advanced=advanced)
     if cut := sum(one.cut for one in found):
         report(f"{cut:,} sources were too long for the model: their ends were left out")
-    return scored(task, tested, [" ".join(one.best) for one in found])
+    listed = [[choice.label for place in one.places for choice in place] for one in found] if shows_top else []
+    further = (top_score(tested.references, listed, TOP, BOOTSTRAP),) if listed else ()
+    return scored(task, tested, [" ".join(one.best) for one in found], further=further)
 
 
 def evaluate_texts(

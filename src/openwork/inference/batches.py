@@ -1,11 +1,17 @@
 """Batches for inference: texts of like lengths together, within a budget of tokens, as padded ids."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
+from openwork.base.limits import LENGTH
+from openwork.base.sources import NumberForm, SourceEncoder
 from openwork.base.symbols import SYMBOL_IDS
+from openwork.data.batching import padded_numbers
 
 LONGEST = 1024  # tokens of a text with its end symbol; a longer one is cut there and flagged
 OnProgress = Callable[[int], None]
@@ -35,6 +41,40 @@ def batches(lengths: Mapping[int, int], tokens: int, *, least: int | None = None
         yield batch
         first += len(batch)
         left -= sum(lengths[key] for key in batch)
+
+
+class IdBatches:
+    """Makes batches of rows of ids.
+
+    `ends`: positions that a source gets besides its own. `longest`: positions, these included, after which it is cut.
+    """
+
+    ends, longest = 1, LONGEST
+
+    def padded(self, rows: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:
+        return padded(rows, device)
+
+
+class NumberBatches:
+    """Makes batches of arrays of numbers (position, features) of one form; their encoder has bounded their lengths."""
+
+    ends, longest = 0, LENGTH
+
+    def __init__(self, form: NumberForm) -> None:
+        self.form = form
+
+    def padded(self, rows: Sequence[NDArray[Any]], device: torch.device) -> tuple[Tensor, Tensor]:
+        lengths = np.array([len(row) for row in rows], np.int64)
+        numbers = padded_numbers(self.form.read(np.concatenate(rows)), lengths)
+        return torch.from_numpy(numbers).to(device), torch.from_numpy(lengths).to(device)
+
+
+SourceBatches = IdBatches | NumberBatches
+
+
+def batches_of(encoder: SourceEncoder) -> SourceBatches:
+    """How what this encoder gives comes into a batch."""
+    return IdBatches() if encoder.numbers is None else NumberBatches(encoder.numbers)
 
 
 def padded(rows: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:

@@ -8,7 +8,12 @@ from openwork.inference.translator import BatchTranslator
 
 
 def make_golden(bundle: Bundle, sources: Sequence[str]) -> Bundle:
-    """The bundle with golden examples: these sources and its translations of them."""
+    """The bundle with golden examples: these sources and its translations of them.
+
+    None of sources that are files: a bundle holds all that it needs, and they are outside of it.
+    """
+    if bundle.tokenizers.encoder.numbers is not None:
+        return bundle
     translations = BatchTranslator.of(bundle).translate(sources)
     golden = tuple(
         Golden(source, best.text, best.log_probability)

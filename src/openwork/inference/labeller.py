@@ -18,7 +18,7 @@ from openwork.base.printing import json_text
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.base.tasks import COMMANDS, Task, task_of
 from openwork.bundles.bundle import Bundle
-from openwork.inference.batches import LONGEST, OnProgress, batches, ignore_progress, padded
+from openwork.inference.batches import OnProgress, SourceBatches, batches, batches_of, ignore_progress
 from openwork.inference.engine import Engine
 from openwork.inference.filters.lines import Answer, LineFilter
 from openwork.inference.settings import TranslationPrecision
@@ -68,31 +68,34 @@ class LabelledText:
 
 
 class TargetLogits:
-    """The logits that a model gives at places of the targets of many sources."""
+    """The logits that a model gives at places of the targets of many sources; `sources` makes batches of these."""
 
-    def __init__(self, model: SequenceModel, precision: TranslationPrecision = "float32") -> None:
+    def __init__(
+        self, model: SequenceModel, sources: SourceBatches, precision: TranslationPrecision = "float32"
+    ) -> None:
         self.engine = Engine(model, precision)
-        self.maximum_length = min(LONGEST, model.maximum_length or LONGEST) - 1  # without the end symbol
+        self.sources = sources
+        self.maximum_length = min(sources.longest, model.maximum_length or sources.longest) - sources.ends
 
     def each(
-        self, rows: dict[int, list[int]], predict: Callable[[list[list[int]]], Iterable[T]], advanced: OnProgress
+        self, rows: dict[int, Any], predict: Callable[[list[Any]], Iterable[T]], advanced: OnProgress
     ) -> Iterator[tuple[int, T, bool]]:
         """The key of each row, what `predict` makes of it among rows of like lengths, and whether it was cut.
 
         A row is cut to what the model can read. `advanced` gets the number of rows of each batch.
         """
-        lengths = {place: min(len(row), self.maximum_length) + 1 for place, row in rows.items()}
+        lengths = {place: min(len(row), self.maximum_length) + self.sources.ends for place, row in rows.items()}
         for batch in batches(lengths, BATCH_TOKENS):
             kept = [rows[place][: self.maximum_length] for place in batch]
             for place, row, found in zip(batch, kept, predict(kept), strict=True):
                 yield place, found, len(rows[place]) > len(row)
             advanced(len(batch))
 
-    def of(self, rows: Sequence[Sequence[int]], places: int) -> Tensor:
+    def of(self, rows: Sequence[Any], places: int) -> Tensor:
         """Logits (rows, places, vocabulary) of the first places of each target; rows without their end symbols."""
         model, device = self.engine.ready(), self.engine.device
         with torch.inference_mode(), self.engine.computing():
-            state = model.start(*padded(rows, device))
+            state = model.start(*self.sources.padded(rows, device))
             return model.step(torch.full((len(rows), places), SYMBOL_IDS.start, device=device), state)[0].float()
 
 
@@ -108,39 +111,48 @@ def most_probable(logits: Tensor, best: int, name: Callable[[int], str]) -> tupl
 
 
 class Labeller:
-    """Predicts labels of texts; the order of the results is that of the texts."""
+    """Predicts labels of sources, texts or what else the model reads; the results are in their order."""
 
     def __init__(
         self, model: SequenceModel, tokenizers: TokenizerPair, task: Task, precision: TranslationPrecision = "float32"
     ) -> None:
-        self.logits = TargetLogits(model, precision)
+        self.logits = TargetLogits(model, batches_of(tokenizers.encoder), precision)
         self.tokenizers = tokenizers
         self.task: Task = task
 
     def label(
-        self, texts: Sequence[str], best: int = 1, *, advanced: OnProgress = ignore_progress
+        self, texts: Sequence[Any], best: int = 1, *, advanced: OnProgress = ignore_progress
     ) -> list[LabelledText]:
         """The labels of each text: the `best` most probable ones of each place.
 
         A text without a visible character has no places. `advanced` gets the number of texts of each batch.
         """
-        encoded = enumerate(self.tokenizers.source.encode_batch(texts))
-        rows = {place: row for place, row in encoded if texts[place].strip() and row}
         found = [LabelledText(()) for _ in texts]
-        for place, places, cut in self.logits.each(rows, partial(self._places, best=best), advanced):
-            words = tuple(texts[place].split()) if self.task == "tag" else ()
-            found[place] = LabelledText(places, words, cut)
+        for rows in self._rows(texts):
+            for place, places, cut in self.logits.each(rows, partial(self._places, best=best), advanced):
+                words = tuple(texts[place].split()) if self.task == "tag" else ()
+                found[place] = LabelledText(places, words, cut)
         return found
 
-    def best(self, texts: Sequence[str]) -> list[str]:
+    def _rows(self, texts: Sequence[Any]) -> Iterator[dict[int, Any]]:
+        """What the model reads of the texts, by their places: of texts all at once, of pictures as many as fit."""
+        encoder = self.tokenizers.encoder
+        places = [place for place, text in enumerate(texts) if not isinstance(text, str) or text.strip()]
+        size = len(places) if encoder.numbers is None else encoder.at_once
+        for first in range(0, len(places), max(size, 1)):
+            part = places[first : first + size]
+            encoded = encoder.encode_batch([texts[place] for place in part])
+            yield {place: row for place, row in zip(part, encoded, strict=True) if len(row)}
+
+    def best(self, texts: Sequence[Any]) -> list[str]:
         """The best labels of each text, with spaces between them, as a target has them."""
         return [" ".join(labelled.best) for labelled in self.label(texts)]
 
-    def _places(self, rows: Sequence[list[int]], best: int) -> Iterator[tuple[Place, ...]]:
+    def _places(self, rows: Sequence[Any], best: int) -> Iterator[tuple[Place, ...]]:
         if self.task == "answer":
             yield from (self._answers(ends, best) for ends in self.logits.of(rows, 2))
             return
-        source = self.tokenizers.source
+        source = self.tokenizers.encoder
         begins = source.begins if isinstance(source, WordLevelTokenizer) else None
         counts = [1 if begins is None else sum(begins[piece] for piece in row) for row in rows]
         for logits, count in zip(self.logits.of(rows, max(counts)), counts, strict=True):
@@ -183,7 +195,7 @@ class GapFiller:
     """Fills the gaps of texts. Each gap is one piece, predicted independently of the others."""
 
     def __init__(self, model: SequenceModel, tokenizer: Tokenizer, mask_piece: int) -> None:
-        self.logits = TargetLogits(model)
+        self.logits = TargetLogits(model, batches_of(tokenizer))
         self.tokenizer = tokenizer
         self.mask_piece = mask_piece
 

@@ -4,6 +4,7 @@ Checked before a training (`runs/preflight`), and again when a bundle is exporte
 
     encoder-decoder    Hugging Face: the BART family; CTranslate2
     encoder            Hugging Face: BERT
+    vit                Hugging Face: ViT
     decoder            Hugging Face: GPT-2 with learned positions, LLaMA with rotary ones
 """
 
@@ -11,10 +12,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
 from openwork.base.messages import msg
+from openwork.base.sources import SourceEncoder
 from openwork.interop.ctranslate2.layout import FEEDFORWARDS
 from openwork.models.families import ModelSettings
 from openwork.models.layer_settings import LayerSettings
-from openwork.models.settings import DecoderSettings, EncoderSettings, TransformerSettings
+from openwork.models.settings import DecoderSettings, EncoderSettings, TransformerSettings, VisionSettings
 from openwork.text.external.adapted import AdaptedTokenizer
 from openwork.text.external.library import HuggingFaceTokenizer
 from openwork.text.forms import unwrapped
@@ -125,6 +127,19 @@ def unsupported_encoder(s: EncoderSettings) -> Unsupported | None:
     return _other("BERT", "bert-small", s, allowed, _standard_heads(s))
 
 
+def unsupported_vit(s: VisionSettings) -> Unsupported | None:
+    """Why Hugging Face's ViT is no model with these settings; None if it is."""
+    allowed = {
+        "norm": {"pre"},
+        "pooling": {"class"},
+        "positions": {"learned"},
+        "embedding_norm": {False},
+        "feedforward": set(HF_ACTIVATIONS.values()),
+        "normalisation": {"layer"},
+    }
+    return _other("ViT", "vit-small", s, allowed, _standard_heads(s))
+
+
 def unsupported_decoder(s: DecoderSettings) -> Unsupported | None:
     """Why neither GPT-2 nor LLaMA is a language model with these settings; None if one of them is."""
     common = {"norm": {"pre"}, "embedding_norm": {False}, "output_bias": {False}, "separate_prompt": {False}}
@@ -157,14 +172,14 @@ def _first_other(s: LayerSettings, allowed: Mapping[str, set[Any]], heads: tuple
     return next((key for fits, key in facts if not fits), None)
 
 
-def hugging_face_keeps(tokenizer: Tokenizer) -> bool:
+def hugging_face_keeps(tokenizer: SourceEncoder) -> bool:
     """Whether Hugging Face's library can run the tokenizer with openwork's ids: an external one has its own ids."""
     return isinstance(tokenizer, LearntTokenizer)
 
 
-def hugging_face_runs(tokenizer: Tokenizer) -> bool:
+def hugging_face_runs(tokenizer: SourceEncoder) -> bool:
     """Whether Hugging Face's library can run the tokenizer: one that openwork learnt, or one of its own."""
-    inner = unwrapped(tokenizer)
+    inner = unwrapped(tokenizer) if isinstance(tokenizer, Tokenizer) else tokenizer
     return hugging_face_keeps(inner) or (
         isinstance(inner, AdaptedTokenizer) and isinstance(inner.external, HuggingFaceTokenizer)
     )
@@ -186,7 +201,10 @@ def ctranslate2_reason(settings: object) -> str:
     return msg(f"it has no models with model.{key} = {getattr(settings, key)}") if key else ""
 
 
-def _hugging_face_reason(settings: ModelSettings, tokenizers: tuple[Tokenizer, ...]) -> str:
+def _hugging_face_reason(settings: ModelSettings, tokenizers: tuple[SourceEncoder, ...]) -> str:
+    if isinstance(settings, VisionSettings):
+        reason = unsupported_vit(settings)
+        return "" if reason is None else reason.why
     one_vocabulary = {EncoderSettings: unsupported_encoder, DecoderSettings: unsupported_decoder}
     unsupported = one_vocabulary.get(type(settings), unsupported_seq2seq)(settings)
     if unsupported is not None:
@@ -199,13 +217,13 @@ def _hugging_face_reason(settings: ModelSettings, tokenizers: tuple[Tokenizer, .
 NO_TOKENIZER = "the library tokenizers does not run its tokenizer"
 
 # By the names of the command line, as `interop.forms` has them.
-REASONS: dict[str, tuple[str, Callable[[ModelSettings, tuple[Tokenizer, ...]], str]]] = {
+REASONS: dict[str, tuple[str, Callable[[ModelSettings, tuple[SourceEncoder, ...]], str]]] = {
     "ct2": ("CTranslate2", lambda settings, _: ctranslate2_reason(settings)),
     "hf": ("Hugging Face", _hugging_face_reason),
 }
 
 
-def unsupported_exports(settings: ModelSettings, tokenizers: tuple[Tokenizer, ...]) -> dict[str, str]:
+def unsupported_exports(settings: ModelSettings, tokenizers: tuple[SourceEncoder, ...]) -> dict[str, str]:
     """The toolkits, by name, that cannot run a bundle of this model, and why."""
     reasons = {name: reason(settings, tokenizers) for name, reason in REASONS.values()}
     return {name: reason for name, reason in reasons.items() if reason}

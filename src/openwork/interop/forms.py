@@ -18,8 +18,9 @@ from openwork.interop.hugging_face.decoder import FAMILIES, read_decoder, write_
 from openwork.interop.hugging_face.folder import CONFIG, card_of, read_json_object
 from openwork.interop.hugging_face.t5 import bundle_from_t5
 from openwork.interop.hugging_face.tokenizers import VOCABULARY, read_single, read_tokenizers, write_tokenizers
+from openwork.interop.hugging_face.vit import bundle_from_vit, write_vit
 from openwork.interop.vocabulary import sizes_differ
-from openwork.models.settings import DecoderSettings, EncoderSettings
+from openwork.models.settings import DecoderSettings, EncoderSettings, VisionSettings
 from openwork.text.external.adapted import AdaptedTokenizer
 from openwork.text.external.library import read_json
 from openwork.text.external.marian import UNKNOWN
@@ -69,6 +70,7 @@ def _language_model(folder: Path, content: Mapping[str, object]) -> Bundle:
 # Readers of models other than the BART family, by type: from a folder and its configuration.
 OTHERS: dict[str, Callable[[Path, dict[str, Any]], Bundle]] = {
     "bert": bundle_from_bert,
+    "vit": bundle_from_vit,
     **dict.fromkeys(("t5", "mt5"), bundle_from_t5),
     **dict.fromkeys(FAMILIES, _language_model),
 }
@@ -91,7 +93,11 @@ def _write_encoder_decoder(folder: Path, bundle: Bundle) -> None:
 
 
 # Writers of models other than encoder-decoders, by their settings.
-WRITERS: dict[type, Callable[[Path, Bundle], None]] = {EncoderSettings: write_bert, DecoderSettings: write_decoder}
+WRITERS: dict[type, Callable[[Path, Bundle], None]] = {
+    EncoderSettings: write_bert,
+    DecoderSettings: write_decoder,
+    VisionSettings: write_vit,
+}
 
 
 class ModelFormat(NamedTuple):

@@ -19,7 +19,14 @@ from openwork.models.recurrent import build_recurrent, build_recurrent_labels
 from openwork.models.recurrent_lm import build_recurrent_lm
 from openwork.models.recurrent_settings import RecurrentLabelsSettings, RecurrentLMSettings, RecurrentSettings
 from openwork.models.seq2seq import Transformer
-from openwork.models.settings import ONE_VOCABULARY, DecoderSettings, EncoderSettings, TransformerSettings
+from openwork.models.settings import (
+    ONE_VOCABULARY,
+    DecoderSettings,
+    EncoderSettings,
+    TransformerSettings,
+    VisionSettings,
+)
+from openwork.models.vit import build_vit
 from openwork.models.wavenet import build_wavenet
 from openwork.models.weights import empty_weights, model_weights, restore_weights, uninitialised
 from openwork.nn.embedding import initialise, output_matrix, tied_weights
@@ -60,7 +67,8 @@ def build_decoder(
     return initialise(model)
 
 
-# Each builds a model from its settings and the sizes of the source's and the target's vocabulary.
+# Each builds a model from its settings and the sizes of the source's and the target's vocabulary; a source of numbers
+# has the features of a position in place of a vocabulary.
 BUILDERS: dict[type[Any], Callable[[Any, int, int], SequenceModel]] = {
     TransformerSettings: build_transformer,
     RecurrentSettings: build_recurrent,
@@ -71,6 +79,7 @@ BUILDERS: dict[type[Any], Callable[[Any, int, int], SequenceModel]] = {
     ByteNetSettings: build_bytenet,
     WaveNetSettings: build_wavenet,
     DecoderSettings: build_decoder,
+    VisionSettings: build_vit,
 }
 
 

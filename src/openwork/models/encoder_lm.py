@@ -5,6 +5,7 @@ task is a class: from which positions it predicts the places of the target, and 
 """
 
 from dataclasses import dataclass
+from typing import cast
 
 import torch
 from jaxtyping import Int
@@ -19,13 +20,13 @@ from openwork.models.label_model import (
     LabelState,
     at_places,
     places_from,
-    with_start,
     word_places,
 )
 from openwork.models.parts import Parts
 from openwork.models.settings import EncoderSettings
 from openwork.nn.dropout import Dropout
-from openwork.nn.embedding import TokenEmbedding, initialise, output_matrix
+from openwork.nn.embedding import TokenEmbedding, initialise, output_matrix, with_start
+from openwork.nn.features import FeatureEmbedding
 from openwork.nn.kernels import Kernel, packed
 from openwork.nn.layers import Encoder
 from openwork.nn.masks import Mask, real
@@ -33,7 +34,7 @@ from openwork.nn.normalisation import real_positions
 from openwork.nn.pooling import Pooler, Transform, mean_of
 from openwork.nn.positions import Positions
 from openwork.nn.recording import recording
-from openwork.nn.shapes import Lengths, PlaceVectors, Source, StepAttention, StepLogits, Tokens, Vectors
+from openwork.nn.shapes import AnySource, Lengths, PlaceVectors, Source, StepAttention, StepLogits, Tokens, Vectors
 
 SPANS = 3  # of a position: how well an answer begins there, ends there, and has ended
 NEVER = -1e4  # a logit whose probability is zero, and which no type of numbers makes infinite
@@ -50,9 +51,12 @@ def segment_numbers(tokens: Int[Tensor, "batch position"], count: int) -> Int[Te
 
 @dataclass(frozen=True)
 class SourceReader:
-    """The encoder without a head. `segments`: an embedding of the segments of a source, or None."""
+    """The encoder without a head. `segments`: an embedding of the segments of a source, or None.
 
-    embedding: TokenEmbedding
+    `embedding`: of pieces, or of numbers; it puts the vector of the start in front.
+    """
+
+    embedding: TokenEmbedding | FeatureEmbedding
     segments: nn.Embedding | None
     positions: Positions
     encoder: Encoder
@@ -63,7 +67,7 @@ class EncoderModel(LabelModel, EncodingModel):
     """Reads a source in both directions; the subclasses predict something of it."""
 
     def __init__(self, reader: SourceReader) -> None:
-        super().__init__(reader.embedding.table.num_embeddings)
+        super().__init__(reader.embedding.pieces)
         self.source_embedding = reader.embedding
         self.segments = reader.segments
         self.source_positions = reader.positions
@@ -76,21 +80,21 @@ class EncoderModel(LabelModel, EncodingModel):
         reached = self.source_positions.maximum_length
         return None if reached is None else reached - 1  # the start symbol takes one
 
-    def encode(self, source: Source, source_lengths: Lengths) -> Vectors:
+    def encode(self, source: AnySource, source_lengths: Lengths) -> Vectors:
         """A vector for the start symbol and then one for each source token."""
-        tokens = with_start(source)
-        x = self.source_embedding(tokens)
+        x = self.source_embedding.after_start(source)
         if self.segments is not None:
-            x = x + self.segments(segment_numbers(tokens, self.segments.num_embeddings))
-        with real_positions(real(source_lengths + 1, tokens.shape[1])):
+            x = x + self.segments(segment_numbers(with_start(source), self.segments.num_embeddings))
+        with real_positions(real(source_lengths + 1, x.shape[1])):
             x = self.embedding_dropout(self.source_positions(x))
             return self.encoder(x, Mask(key_lengths=source_lengths + 1))
 
-    def predicted_from(self, source: Source, source_lengths: Lengths) -> Int[Tensor, "batch place"]:
+    def predicted_from(self, source: AnySource, source_lengths: Lengths) -> Int[Tensor, "batch place"]:
         """The position whose vector predicts each place of the target; the start symbol is at position 0."""
         return torch.zeros_like(source_lengths)[:, None]
 
-    def chosen(self, source: Source, source_lengths: Lengths) -> PlaceVectors:
+    def chosen(self, source: AnySource, source_lengths: Lengths) -> PlaceVectors:
+        """The vectors that predict the places of the target."""
         return at_places(self.encode(source, source_lengths), self.predicted_from(source, source_lengths))
 
     def attend(self, tokens: Tokens, state: LabelState) -> tuple[StepLogits, StepAttention, LabelState]:
@@ -109,21 +113,21 @@ class PieceHead(EncoderModel):
 
     @property
     def output_weight(self) -> Tensor:
-        return self.source_embedding.table.weight
+        return cast(TokenEmbedding, self.source_embedding).table.weight  # it reads pieces
 
 
 class SequenceClassifier(EncoderModel, LabelMatrix):
     """One label for a source, from the vector of the start symbol (Devlin et al. 2019, section 4.1)."""
 
-    def __init__(self, reader: SourceReader, output: nn.Parameter, pooler: Pooler) -> None:
+    def __init__(self, reader: SourceReader, output: nn.Parameter, pooler: nn.Module) -> None:
         super().__init__(reader)
         self.set_output(output)
         self.pooler = pooler
 
-    def predicted_from(self, source: Source, source_lengths: Lengths) -> Int[Tensor, "batch place"]:
+    def predicted_from(self, source: AnySource, source_lengths: Lengths) -> Int[Tensor, "batch place"]:
         return torch.stack([torch.zeros_like(source_lengths), source_lengths], dim=1)
 
-    def read(self, source: Source, source_lengths: Lengths) -> PlaceVectors:
+    def read(self, source: AnySource, source_lengths: Lengths) -> PlaceVectors:
         return self.head_dropout(self.pooler(self.chosen(source, source_lengths)))
 
 

@@ -5,14 +5,14 @@ Every family says with `tying` which of its matrices are one.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, get_args
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field, TypeAdapter
 
 from openwork.base.config import Settings
 from openwork.models.convolutional_settings import ByteNetSettings, ConvS2SSettings, WaveNetSettings
 from openwork.models.recurrent_settings import RecurrentLabelsSettings, RecurrentLMSettings, RecurrentSettings
-from openwork.models.settings import DecoderSettings, EncoderSettings, TransformerSettings
+from openwork.models.settings import DecoderSettings, EncoderSettings, TransformerSettings, VisionSettings
 
 ModelSettings = Annotated[
     TransformerSettings
@@ -23,10 +23,16 @@ ModelSettings = Annotated[
     | DecoderSettings
     | ConvS2SSettings
     | ByteNetSettings
-    | WaveNetSettings,
+    | WaveNetSettings
+    | VisionSettings,
     Field(discriminator="kind"),
 ]
 FAMILIES: tuple[type[Settings], ...] = get_args(get_args(ModelSettings)[0])
+
+
+def reads(settings: ModelSettings) -> Literal["text", "pictures"]:
+    """What the sources of a model are."""
+    return getattr(settings, "reads", "text")
 
 
 _ANY_FAMILY: TypeAdapter[ModelSettings] = TypeAdapter(ModelSettings)

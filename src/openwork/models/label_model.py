@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.models.interfaces import SequenceModel
 from openwork.nn.cache import Selectable
-from openwork.nn.shapes import Hidden, Lengths, PlaceVectors, Source, Tokens, Vectors
+from openwork.nn.shapes import AnySource, Hidden, Lengths, PlaceVectors, Source, Tokens, Vectors
 
 
 @dataclass(frozen=True)
@@ -45,17 +45,18 @@ class LabelModel(SequenceModel[LabelState]):
 
     def __init__(self, source_vocabulary: int) -> None:
         super().__init__()
-        self.register_buffer("begins", torch.ones(source_vocabulary, dtype=torch.bool))
+        begins = torch.ones(source_vocabulary, dtype=torch.bool)
+        self.register_buffer("begins", begins, persistent=source_vocabulary > 0)  # a source of numbers has no pieces
 
     def set_word_starts(self, begins: Bool[Tensor, "vocabulary"]) -> None:
         """Sets which pieces begin a word: a fact of the vocabulary, set once after the model was built."""
         self.begins.copy_(begins)
 
     @abstractmethod
-    def read(self, source: Source, source_lengths: Lengths) -> PlaceVectors:
+    def read(self, source: AnySource, source_lengths: Lengths) -> PlaceVectors:
         """A vector for each place of the target; that of the last place serves for all places after it as well."""
 
-    def start(self, source: Source, source_lengths: Lengths) -> LabelState:
+    def start(self, source: AnySource, source_lengths: Lengths) -> LabelState:
         return LabelState(self.read(source, source_lengths), source, source_lengths)
 
     def advance(self, tokens: Tokens, state: LabelState) -> tuple[Hidden, LabelState]:
@@ -70,11 +71,6 @@ class LabelMatrix(LabelModel):
         """`output` (labels, width) becomes the matrix, with a bias of zeros; part of building."""
         self.output = output
         self.bias = nn.Parameter(torch.zeros(output.shape[0]))
-
-
-def with_start(source: Source) -> Int[Tensor, "batch position"]:
-    """With the start symbol in front."""
-    return nn.functional.pad(source, (1, 0), value=SYMBOL_IDS.start)
 
 
 def at_places(vectors: Vectors, places: Int[Tensor, "batch place"]) -> PlaceVectors:

@@ -133,6 +133,16 @@ BERT: dict[str, dict[str, object]] = {
         **_BERT, "width": 256, "feedforward_width": 1024, "heads": 4, "layers": 4, "maximum_length": 512,
     },
 }  # fmt: skip
+# The Vision Transformer (Dosovitskiy et al. 2021, table 1, and their published code), and one for two cores. The number
+# of positions follows from the pictures' size in a run file; 197 are those of 224 x 224 pixels.
+_VIT: dict[str, object] = {
+    "kind": "vit", "norm": "pre", "positions": "learned", "feedforward": "gelu", "attention_bias": True,
+    "embedding_scale": False,
+}  # fmt: skip
+VIT: dict[str, dict[str, object]] = {
+    "vit-base": {**_VIT, "width": 768, "feedforward_width": 3072, "heads": 12, "layers": 12, "maximum_length": 197},
+    "vit-small": {**_VIT, "width": 128, "feedforward_width": 256, "heads": 4, "layers": 4},
+}  # fmt: skip
 # T5 and T5 1.1 (Raffel et al. 2020, and their published code) in the smallest sizes of the two.
 _T5: dict[str, object] = {
     "kind": "transformer", "width": 512, "head_width": 64, "value_width": 64, "attention": "unscaled", "norm": "pre",
@@ -153,6 +163,7 @@ PRESETS: dict[str, dict[str, object]] = {
     **{name: values for name, values in PAPER.items() if name.startswith("paper-")},
     **SMALL,
     **BERT,
+    **VIT,
     **T5,
     **{name: values for name, values in PAPER.items() if not name.startswith("paper-")},
 }

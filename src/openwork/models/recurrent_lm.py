@@ -12,10 +12,10 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from openwork.models.interfaces import EncodingModel, NextTokenModel
-from openwork.models.label_model import LabelMatrix, LabelModel, at_places, with_start
+from openwork.models.label_model import LabelMatrix, LabelModel, at_places
 from openwork.models.recurrent_settings import RecurrentLMSettings
 from openwork.nn.dropout import Dropout
-from openwork.nn.embedding import initialise, output_matrix
+from openwork.nn.embedding import initialise, output_matrix, with_start
 from openwork.nn.normalisation import real_positions
 from openwork.nn.pooling import LinearBlock, greatest_of, mean_of
 from openwork.nn.recurrent import RecurrentEncoder, cell_layers, run_cells

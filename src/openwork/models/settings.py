@@ -41,6 +41,7 @@ ONE_VOCABULARY = ("three-way", "embeddings")
 PAPER = "Vaswani et al. 2017, section"
 GPT = "Radford et al. 2018 (GPT), section"
 BERT = "Devlin et al. 2019, section"
+VIT = "Dosovitskiy et al. 2021, section"
 
 
 class _Stacks(Settings):
@@ -98,6 +99,38 @@ class _Head(Settings):
     def tying(self) -> Literal["three-way", "none"]:
         """Pieces of the source are predicted by the matrix of the embedding; labels have their own matrix."""
         return "three-way" if self.task in ("fill", "embed") else "none"
+
+
+class _Patches(Settings):
+    kind: Literal["vit"] = "vit"
+    layers: LayerCount = option(12, "L: layers of the encoder", f"{VIT} 4.1")
+    pooling: Literal["class", "mean"] = option(
+        "class",
+        "the vector that the label is predicted from",
+        values={
+            "class": "that of the class token, a learned vector before the patches (Dosovitskiy et al. 2021, 3.1)",
+            "mean": "the mean of the patches' vectors (Dosovitskiy et al. 2021, appendix D.3)",
+        },
+    )
+
+    @property
+    def task(self) -> Literal["classify"]:
+        """What the model predicts of a picture: one label."""
+        return "classify"
+
+    @property
+    def tying(self) -> Literal["none"]:
+        """Numbers have no embeddings that could be the labels' matrix too."""
+        return "none"
+
+    @property
+    def reads(self) -> Literal["pictures"]:
+        """What its sources are; the other families read text."""
+        return "pictures"
+
+
+class VisionSettings(LayerSettings, _Patches):
+    """The Vision Transformer: an encoder that reads a picture as a sequence of patches and predicts its class."""
 
 
 class EncoderSettings(LayerSettings, _Head):

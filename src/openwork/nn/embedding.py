@@ -7,7 +7,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
-from openwork.nn.shapes import Vectors
+from openwork.base.symbols import SYMBOL_IDS
+from openwork.nn.shapes import Source, Vectors
 
 
 class TokenEmbedding(nn.Module):
@@ -21,8 +22,22 @@ class TokenEmbedding(nn.Module):
         self.table = nn.Embedding(vocabulary, width)
         self.scale = width**0.5 if scaled else 1.0
 
+    @property
+    def pieces(self) -> int:
+        """Entries of the vocabulary."""
+        return self.table.num_embeddings
+
     def forward(self, tokens: Int[Tensor, "batch position"]) -> Vectors:
         return self.table(tokens) * self.scale
+
+    def after_start(self, source: Source) -> Vectors:
+        """The vector of the start symbol, and then one for each token."""
+        return self(with_start(source))
+
+
+def with_start(source: Source) -> Int[Tensor, "batch position"]:
+    """With the start symbol in front."""
+    return nn.functional.pad(source, (1, 0), value=SYMBOL_IDS.start)
 
 
 ModuleT = TypeVar("ModuleT", bound=nn.Module)

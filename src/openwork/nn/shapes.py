@@ -12,6 +12,7 @@
 | value_width  | width of one head's values                            | d_v        |
 | inner        | width inside the feed-forward network                 | d_ff       |
 | vocabulary   | entries of a vocabulary                               |            |
+| features     | numbers of one position of a source that is no text   |            |
 
 Sequences are (batch, position, width); heads are (batch, head, position, head_width); masks broadcast to
 (batch, head, query, key) and True means *may attend*. Nothing is ever laid out sequence-first.
@@ -21,6 +22,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 Source = Int[Tensor, "batch source"]  # token ids, padded on the right
+Numbers = Float[Tensor, "batch source features"]  # a source that is no text, padded on the right
+AnySource = Int[Tensor, "batch source"] | Float[Tensor, "batch source features"]
 Lengths = Int[Tensor, "batch"]
 Tokens = Int[Tensor, "rows positions"]  # the next tokens of each hypothesis
 Vectors = Float[Tensor, "batch position width"]

@@ -9,8 +9,7 @@ from openwork import __version__
 from openwork.base.config import build
 from openwork.base.errors import BundleError, ConfigError, DataError
 from openwork.base.messages import msg
-from openwork.base.tasks import task_of
-from openwork.bundles.settings import tokenizers_for_task
+from openwork.bundles.settings import load_tokenizers
 from openwork.data.batching import CorpusMixture
 from openwork.data.filters import FilterReport
 from openwork.data.records import Pair
@@ -20,7 +19,6 @@ from openwork.machine.processes import Processes
 from openwork.runs.corpus import Report, RunCorpus, prepare_corpus
 from openwork.runs.file.settings import RunSettings
 from openwork.runs.folder import RunFolder, differences
-from openwork.text.pair import TokenizerPair
 
 
 def check_alike(settings: RunSettings, processes: Processes) -> None:
@@ -79,7 +77,7 @@ def shared_corpus(settings: RunSettings, folder: RunFolder, report: Report, proc
 
 def _opened(settings: RunSettings, folder: RunFolder, rest: dict[str, Any], processes: Processes) -> RunCorpus:
     try:
-        tokenizers = tokenizers_for_task(TokenizerPair.load(folder.tokenizers), task_of(settings.model))
+        tokenizers = load_tokenizers(folder.tokenizers, settings)
         train, valid = (TokenStore.open(folder.stores / name) for name in ("train", "valid"))
     except (BundleError, DataError) as error:
         raise _other_data(folder, processes.rank, processes, error.what) from error

@@ -31,6 +31,7 @@ from openwork.runs.tuning import begin_tuning, check_fine_tuning
 from openwork.runs.validation import LabelScoring, MaskedScoring, Scoring, TranslationScoring, Validator
 from openwork.text.forms import word_starts
 from openwork.text.pair import TokenizerPair
+from openwork.text.tokenizer import Tokenizer
 from openwork.training.averaging import MovingAverage
 from openwork.training.batches.batch import BatchStream
 from openwork.training.checkpoint import checkpoints, resume_latest
@@ -45,11 +46,11 @@ from openwork.training.step import Updater
 
 def new_model(settings: RunSettings, tokenizers: TokenizerPair) -> SequenceModel:
     """A new model, initialised by the seed."""
-    sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
+    sizes = tokenizers.sizes
     check_memory(weights_of(settings.model, max(sizes)), free_memory())
     torch.manual_seed(settings.training.seed)
     model = build_model(settings.model, *sizes)
-    if isinstance(model, LabelModel):
+    if isinstance(model, LabelModel) and isinstance(tokenizers.encoder, Tokenizer):
         model.set_word_starts(torch.tensor(word_starts(tokenizers.source)))
     return model
 
@@ -206,7 +207,9 @@ def check_maximum_length(longest: int | None, train: TokenStore, valid: TokenSto
     if longest is None:
         return
     for kind, store in (("training", train), ("validation", valid)):
-        lengths = (np.add if continues else np.maximum)(store.source.lengths, store.target.lengths) + 1  # end symbol
+        ends = store.source.end_symbols, store.target.end_symbols
+        sides = store.source.lengths + ends[0], store.target.lengths + ends[1]
+        lengths = sides[0] + sides[1] - 1 if continues else np.maximum(*sides)  # which are one sentence with one end
         beyond, most = int((lengths > longest).sum()), int(lengths.max())
         if beyond:
             raise ConfigError(

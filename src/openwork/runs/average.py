@@ -12,7 +12,7 @@ from openwork.base.errors import BundleError, UsageError
 from openwork.base.outputs import BUNDLE, check_folder, is_checkpoint
 from openwork.bundles.bundle import Bundle, load_bundle, write_bundle
 from openwork.bundles.folder import CONFIG, MANIFEST, WEIGHTS, whole_bundle
-from openwork.bundles.settings import BundleSettings, read_bundle_settings
+from openwork.bundles.settings import BundleSettings, load_tokenizers, read_bundle_settings
 from openwork.data.store import TokenStore
 from openwork.inference.golden import make_golden
 from openwork.machine.device import choose_device
@@ -58,7 +58,7 @@ def average_bundles(
         report(f"averaging {member.path}")
     mean = average(_alike(members))
     with uninitialised():
-        model = build_model(settings.model, tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size)
+        model = build_model(settings.model, *tokenizers.sizes)
     restore_weights(model, mean, str(members[0].path))
     model.to(choose_device()).eval()
     title = f"# Mean of {len(members)} sets of weights" if len(members) > 1 else "# The weights of a checkpoint"
@@ -107,10 +107,13 @@ def _home_of_bundle(path: Path) -> Home:
 def _home_of_run(path: Path) -> Home:
     """Its sources are the first validation sentences, decoded from their pieces."""
     folder = RunFolder(path)
-    settings, tokenizers = folder.settings_of_checkpoints(), TokenizerPair.load(folder.tokenizers)
+    settings = folder.settings_of_checkpoints()
+    tokenizers = load_tokenizers(folder.tokenizers, settings)
     kept = settings_of_run(settings)
     if (folder.bundle / CONFIG).is_file():  # the bundle's languages and search take precedence
         kept, _ = read_bundle_settings(whole_bundle(folder.bundle), folder.bundle)
+    if tokenizers.encoder.numbers is not None:
+        return Home(kept, tokenizers, ())
     store = TokenStore.open(folder.stores / "valid")
     rows = [store.pair(index)[0].tolist() for index in range(min(GOLDEN_EXAMPLES, len(store)))]
     return Home(kept, tokenizers, tuple(tokenizers.source.decode(row) for row in rows))

@@ -7,7 +7,7 @@ from itertools import islice
 
 from openwork.base.errors import BundleError, DataError
 from openwork.base.tasks import task_of
-from openwork.bundles.settings import tokenizers_for_task, vocabulary_lines
+from openwork.bundles.settings import load_tokenizers, tokenizers_for_task, vocabulary_lines
 from openwork.data.batching import CorpusMixture
 from openwork.data.filters import FilterReport
 from openwork.data.pairs import (
@@ -27,7 +27,8 @@ from openwork.data.targets import check_known, checked
 from openwork.runs.file.settings import RunSettings
 from openwork.runs.folder import RunFolder
 from openwork.runs.tuning import Pretrained
-from openwork.text.pair import TokenizerPair, train_pair
+from openwork.signals.patches import PicturePatches
+from openwork.text.pair import TokenizerPair, train_pair, with_target
 from openwork.training.checkpoint import checkpoints
 
 ANY_RATIO = 1e9
@@ -112,7 +113,7 @@ def _tokenizers(
     """
     if started:
         try:
-            tokenizers = tokenizers_for_task(TokenizerPair.load(folder.tokenizers), task_of(settings.model))
+            tokenizers = load_tokenizers(folder.tokenizers, settings)
             if not known or tokenizers.fingerprint == known:
                 return tokenizers
         except BundleError:
@@ -128,15 +129,21 @@ def _tokenizers(
             code="B064",
         )
     tokenizers.save(folder.tokenizers)
-    sizes = {tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size}
+    if tokenizers.encoder.numbers is not None:
+        report(f"sources: rows of {tokenizers.sizes[0]:,} numbers; vocabulary of the targets: {tokenizers.sizes[1]:,}")
+        return tokenizers
+    sizes = sorted(set(tokenizers.sizes))
     kind = "shared" if tokenizers.shared else "separate"
-    report(f"vocabulary: {' and '.join(f'{size:,}' for size in sorted(sizes))} pieces, {kind}")
+    report(f"vocabulary: {' and '.join(f'{size:,}' for size in sizes)} pieces, {kind}")
     return tokenizers
 
 
 def new_tokenizers(settings: RunSettings, pairs: PairSource, report: Report) -> TokenizerPair:
     """Learnt from the pairs, or read from files, or those of the bundle that the run starts from."""
     tuning = settings.fine_tuning
+    if tuning.from_bundle is None and settings.picture is not None:
+        report("learning the labels")
+        return with_target(PicturePatches(settings.picture), pairs.side("target"), settings.text)
     if tuning.from_bundle is None:
         report("learning the vocabulary")
         sources = vocabulary_lines(pairs.side("source"), task_of(settings.model))

@@ -153,7 +153,9 @@ def write_card(
 ) -> str:
     """The card of a bundle, in Markdown: data, training, validation scores, all settings."""
     parts, asked = settings.data.parts, settings.training.steps
-    origin = ", ".join(part.corpus or part.file or part.text or f"{part.source} and {part.target}" for part in parts)
+    origin = ", ".join(
+        part.corpus or part.file or part.text or part.pictures or f"{part.source} and {part.target}" for part in parts
+    )
     scores = [f"- loss {chosen.loss:.4f} nats per token, perplexity {chosen.perplexity:.3f}"]
     if chosen.bleu is not None:
         scores.append(f"- BLEU {chosen.bleu:.2f} (greedy search; {chosen.signature or 'sacreBLEU'})")

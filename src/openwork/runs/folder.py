@@ -270,4 +270,6 @@ def differences(before: RunSettings, now: RunSettings) -> list[str]:
 def settings_of_run(run: RunSettings) -> BundleSettings:
     """The settings of the run's bundle."""
     source, target = languages_of(run.data)
-    return BundleSettings(model=run.model, decoding=run.decoding, source_language=source, target_language=target)
+    return BundleSettings(
+        model=run.model, picture=run.picture, decoding=run.decoding, source_language=source, target_language=target
+    )

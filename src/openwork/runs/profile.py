@@ -82,7 +82,7 @@ def profile_training(settings: RunSettings, out: Path | None, report: Report) ->
     tokenizers = setup.corpus.tokenizers
     sentences = sum(update.sentences for update in timed.reports)
     cost = cost_of(
-        settings.model, tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size,
+        settings.model, *tokenizers.sizes,
         source_length=sum(update.source_tokens for update in timed.reports) / sentences,
         target_length=timed.target_tokens / sentences,
     )  # fmt: skip

@@ -26,6 +26,7 @@ from openwork.runs.preflight.check import preflight, within
 from openwork.runs.preflight.report import preflight_lines
 from openwork.runs.preflight.resources import estimate_disk
 from openwork.runs.probe import LearningProbe, frequency_entropy
+from openwork.text.tokenizer import Tokenizer
 from openwork.training.checkpoint import checkpoints, write_divided, write_whole
 from openwork.training.computing.choice import prepared_stream
 from openwork.training.loop import INTERRUPTED, LoopState, Observer, train
@@ -169,7 +170,8 @@ def _keep_batches(setup: TrainingSetup, place: tuple[int, int], count: int) -> P
     lines = []
     for row in (int(row) for _ in range(count) for row in setup.stream.rows(progress)):
         source, target = (side.tolist() for side in corpus.train.pair(row))
-        texts = {"source": corpus.tokenizers.source.decode(source), "target": corpus.tokenizers.target.decode(target)}
-        lines.append(json_text({**texts, "source_ids": source, "target_ids": target}))
+        encoder, wanted = corpus.tokenizers.encoder, corpus.tokenizers.target.decode(target)
+        read = encoder.decode(source) if isinstance(encoder, Tokenizer) else ""  # of pictures the numbers alone
+        lines.append(json_text({"source": read, "target": wanted, "source_ids": source, "target_ids": target}))
     atomic_write_text(setup.folder.bad_batch, "".join(f"{line}\n" for line in lines))
     return setup.folder.bad_batch

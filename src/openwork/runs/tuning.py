@@ -15,15 +15,18 @@ import torch
 from torch import Tensor
 
 from openwork.base.errors import ConfigError
+from openwork.base.sources import SourceEncoder
 from openwork.bundles.folder import WEIGHTS, whole_bundle
-from openwork.bundles.settings import read_bundle_settings
+from openwork.bundles.settings import encoder_of, read_bundle_settings
 from openwork.models.build import build_model
-from openwork.models.families import ModelSettings
+from openwork.models.families import ModelSettings, reads
 from openwork.models.interfaces import SequenceModel
 from openwork.models.weights import empty_weights, model_weights, read_tensors, restore_weights
+from openwork.nn.features import positions_of_grid
 from openwork.nn.normalisation import running_statistics
 from openwork.runs.file.settings import RunSettings
 from openwork.runs.usable import usable_bundle
+from openwork.signals.patches import PicturePatches
 from openwork.text.pair import TokenizerPair, with_target
 from openwork.text.tokenizer import Tokenizer
 from openwork.training.settings import FineTuningSettings
@@ -53,18 +56,24 @@ class Pretrained:
     def of(cls, path: str) -> "Pretrained":
         """Finds the bundle and checks that it is whole, and that its settings and its weights belong together."""
         folder = whole_bundle(usable_bundle(Path(path)))
-        found = cls(folder, read_bundle_settings(folder, Path(path))[0].model, TokenizerPair.load(folder))
+        settings, _ = read_bundle_settings(folder, Path(path))
+        found = cls(folder, settings.model, TokenizerPair.load(folder, encoder_of(settings)))
         with empty_weights():  # before a model of its sizes takes memory
             restore_weights(_built(found.model, found.tokenizers), read_tensors(folder / WEIGHTS), path)
         return found
 
     def is_other(self, settings: ModelSettings) -> bool:
-        """Whether the kind of model or its task is another, so that not all weights can be the bundle's."""
+        """Whether the kind of model or its task is another, so that not all weights can be the bundle's.
+
+        One that reads pictures counts as another: it is given other labels, and pictures of another size.
+        """
         own, task = self.model, getattr(settings, "task", None)
-        return own.kind != settings.kind or getattr(own, "task", None) != task
+        return own.kind != settings.kind or getattr(own, "task", None) != task or reads(settings) == "pictures"
 
     def tokenizers_for(self, settings: RunSettings, sources: Iterable[str], targets: Iterable[str]) -> TokenizerPair:
         """The bundle's, with new pieces; for another kind of model the source's alone, and a target's of its own."""
+        if settings.picture is not None:
+            return with_target(PicturePatches(settings.picture), targets, settings.text)
         new_pieces, source = settings.fine_tuning.new_pieces, self.tokenizers.source
         if not self.is_other(settings.model):
             return extended_pair(self.tokenizers, sources, targets, new_pieces)
@@ -75,6 +84,7 @@ class Pretrained:
     def load_into(self, model: SequenceModel, tokenizers: TokenizerPair, settings: ModelSettings) -> LoadedWeights:
         """Gives a model of these tokenizers the bundle's weights, or those that match another kind of model."""
         weights, path = read_tensors(self.folder / WEIGHTS), str(self.folder)
+        weights = with_positions(weights, self.tokenizers.encoder, tokenizers.encoder)
         if self.is_other(settings):
             matching = self.matching_weights(weights, settings, tokenizers)
             return load_matching(model, grown(matching, model, self.tokenizers, tokenizers), path)
@@ -89,7 +99,7 @@ class Pretrained:
         A table with rows for the source's pieces may have grown; one for the target's pieces is taken only where these
         are the bundle's own.
         """
-        target, sources = tokenizers.target, tokenizers.source.vocabulary_size
+        target, sources = tokenizers.target, tokenizers.sizes[0]
         refused = set[str]()
         with empty_weights():
             stored, new = _built(self.model, self.tokenizers), _built(settings, tokenizers)
@@ -103,14 +113,27 @@ class Pretrained:
             known, shape = weights.get(names.get(name, name)), weight.shape
             if known is None or name in refused:
                 continue
-            more_rows = self.tokenizers.source.vocabulary_size == known.shape[0] < shape[0] == sources
+            more_rows = self.tokenizers.sizes[0] == known.shape[0] < shape[0] == sources
             if known.shape == shape or (known.shape[1:] == shape[1:] and more_rows):
                 found[name] = known
         return found
 
 
+def with_positions(weights: Mapping[str, Tensor], before: SourceEncoder, now: SourceEncoder) -> Mapping[str, Tensor]:
+    """The weights with learned positions for pictures of another size (Dosovitskiy et al. 2021, section 3.2)."""
+    if not (isinstance(before, PicturePatches) and isinstance(now, PicturePatches)):
+        return weights
+    grids = before.settings.grid, now.settings.grid
+    resized = {
+        name: positions_of_grid(table, *grids)
+        for name, table in weights.items()
+        if name.startswith("source_positions.") and name.endswith("table.weight") and grids[0] != grids[1]
+    }
+    return {**weights, **resized}
+
+
 def _built(settings: ModelSettings, tokenizers: TokenizerPair) -> SequenceModel:
-    return build_model(settings, tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size)
+    return build_model(settings, *tokenizers.sizes)
 
 
 def _learnt(model: SequenceModel) -> dict[str, Tensor]:
@@ -199,14 +222,14 @@ def grown(
     """
     own, found = model_weights(model), dict(weights)
     for name in weights.keys() & own.keys():
-        side = "source" if any(part.startswith(SOURCE_SIDE) for part in name.split(".")) else "target"
+        side = "encoder" if any(part.startswith(SOURCE_SIDE) for part in name.split(".")) else "target"
         old, new, tensor, larger = getattr(before, side), getattr(now, side), weights[name], own[name]
         if tensor.dtype == torch.bool:
             found[name] = larger
         elif (
             tensor.ndim == larger.ndim > 0
             and tensor.shape[1:] == larger.shape[1:]
-            and old.vocabulary_size == tensor.shape[0] < larger.shape[0]
+            and old.size == tensor.shape[0] < larger.shape[0]
         ):
             found[name] = torch.cat((tensor, new_rows(tensor, old, new)))
     return found

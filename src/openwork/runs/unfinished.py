@@ -17,10 +17,10 @@ from openwork.base.errors import BundleError, report
 from openwork.base.outputs import is_checkpoint
 from openwork.base.printing import escaped
 from openwork.bundles.folder import CARD, CONFIG, GOLDEN, WEIGHTS, write_manifest
+from openwork.bundles.settings import load_tokenizers
 from openwork.models.weights import tensors_to_bytes
 from openwork.runs.file.settings import RunSettings
 from openwork.runs.folder import RunFolder, no_checkpoint, settings_of_run
-from openwork.text.pair import TokenizerPair
 from openwork.training.checkpoint import STATE, checkpoint_step, checkpoints, load_weights
 from openwork.training.progress import Progress
 from openwork.training.trained_weights import merged_tensors
@@ -82,7 +82,7 @@ def _written(checkpoint: Path, stamp: tuple[int, ...], named: Path) -> Path:
     step, run = checkpoint_step(checkpoint), RunFolder(checkpoint.parents[1])
     run.refuse_links()
     settings = run.settings_of_checkpoints()
-    tokenizers = TokenizerPair.load(run.tokenizers)
+    tokenizers = load_tokenizers(run.tokenizers, settings)
     weights = tensors_to_bytes(merged_tensors(load_weights(checkpoint)))
     place = Path(tempfile.mkdtemp(prefix="openwork-checkpoint-"))
     atexit.register(shutil.rmtree, place, ignore_errors=True)

@@ -1,12 +1,14 @@
-"""The tokenizers of the two sides of a translator: one shared by both, or one each."""
+"""The tokenizers of both sides of a model, shared or one each; the source may have what reads no text in its place."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from pathlib import Path
+from typing import Any
 
-from openwork.base.errors import BundleError
+from openwork.base.errors import BundleError, UsageError
+from openwork.base.sources import SourceEncoder
 from openwork.text.external.adapted import AdaptedTokenizer
 from openwork.text.external.reading import load_tokenizer, read_tokenizer
 from openwork.text.pieces.alphabet import Again, read_twice
@@ -34,23 +36,40 @@ _TARGET = "target.tokenizer.json"
 class TokenizerPair:
     """Source and target; where the vocabulary is shared, both are the same object."""
 
-    source: Tokenizer
+    encoder: SourceEncoder
     target: Tokenizer
 
     @property
+    def source(self) -> Tokenizer:
+        """The tokenizer of the source; UsageError where sources are no text."""
+        if not isinstance(self.encoder, Tokenizer):
+            raise UsageError(
+                "the sources of this model are no text, and this is for texts",
+                why="it reads rows of numbers, such as the pixels of pictures, which have no pieces",
+                hint="openwork classify, evaluate, verify and info are for it",
+                code="U111",
+            )
+        return self.encoder
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """The size of what a position of the source holds, and that of the target's vocabulary."""
+        return self.encoder.size, self.target.vocabulary_size
+
+    @property
     def shared(self) -> bool:
-        return self.source is self.target
+        return self.encoder is self.target
 
     @property
     def fingerprint(self) -> str:
         """Sixteen hexadecimal digits that tell these vocabularies from all others."""
-        both = f"{self.source.fingerprint} {self.target.fingerprint} {self.shared}"
+        both = f"{self.encoder.fingerprint} {self.target.fingerprint} {self.shared}"
         return hashlib.sha256(both.encode()).hexdigest()[:16]
 
     @property
     def placeholders(self) -> int:
         """How many placeholders of a sentence are kept as they are."""
-        return min(self.source.placeholders, self.target.placeholders)
+        return min(getattr(self.encoder, "placeholders", 0), self.target.placeholders)
 
     def encode_sources(self, texts: Sequence[str]) -> list[tuple[list[int], Spans]]:
         """For each text to be translated its ids, and the placeholders that its translation must get back."""
@@ -64,12 +83,15 @@ class TokenizerPair:
 
     def encode_pairs(
         self, sources: Sequence[str], targets: Sequence[str], encoders: tuple[Encode, Encode] | None = None
-    ) -> Iterator[tuple[list[int], list[int]]]:
+    ) -> Iterator[tuple[Any, list[int]]]:
         """The ids of sentences and their translations; placeholders that occur on both sides become the same piece.
 
-        `encoders`: other ways than `encode_batch` to cut each side's text.
+        A source that is no text has numbers in place of ids. `encoders`: other ways than `encode_batch` to cut each
+        side's text.
         """
         most = self.placeholders
+        if not isinstance(self.encoder, Tokenizer):
+            return zip(self.encoder.encode_batch(sources), self.target.encode_batch(targets), strict=True)
         pairs = [protect_pair(source, target, most) for source, target in zip(sources, targets, strict=True)]
         encode_source, encode_target = encoders or (self.source.encode_batch, self.target.encode_batch)
         return zip(
@@ -91,17 +113,24 @@ class TokenizerPair:
         return replace(restored, text=" ".join(restored.text.splitlines()))
 
     def save(self, folder: Path | str) -> None:
-        """Write `tokenizer.json`, or `source.tokenizer.json` and `target.tokenizer.json`, into the folder."""
+        """Write `tokenizer.json`, or `source.tokenizer.json` and `target.tokenizer.json`, into the folder.
+
+        What reads sources that are no text has no file: it follows from the settings.
+        """
         folder = Path(folder)
-        files = {_SHARED: self.source} if self.shared else {_SOURCE: self.source, _TARGET: self.target}
+        files = {_SHARED: self.encoder} if self.shared else {_SOURCE: self.encoder, _TARGET: self.target}
+        files = {name: one for name, one in files.items() if isinstance(one, Tokenizer)}
         for name, tokenizer in files.items():
             tokenizer.save(folder / name)
         for stale in {_SHARED, _SOURCE, _TARGET} - files.keys():
             (folder / stale).unlink(missing_ok=True)
 
     @classmethod
-    def load(cls, folder: Path | str) -> "TokenizerPair":
-        """Read what `save` wrote; `BundleError` if there is none, or both kinds at once."""
+    def load(cls, folder: Path | str, encoder: SourceEncoder | None = None) -> "TokenizerPair":
+        """Read what `save` wrote; `BundleError` if there is none, or both kinds at once.
+
+        `encoder`: what reads the sources, where they are no text.
+        """
         folder = Path(folder)
         shared = (folder / _SHARED).is_file()  # no pipe or device, which might never end
         separate = (folder / _SOURCE).is_file() or (folder / _TARGET).is_file()
@@ -117,7 +146,7 @@ class TokenizerPair:
         if shared:
             tokenizer = load_tokenizer(folder / _SHARED)
             return cls(tokenizer, tokenizer)
-        return cls(load_tokenizer(folder / _SOURCE), load_tokenizer(folder / _TARGET))
+        return cls(encoder or load_tokenizer(folder / _SOURCE), load_tokenizer(folder / _TARGET))
 
 
 def train_pair(source_lines: Iterable[str], target_lines: Iterable[str], settings: TextSettings) -> TokenizerPair:
@@ -132,9 +161,9 @@ def train_pair(source_lines: Iterable[str], target_lines: Iterable[str], setting
     return with_target(source, target_lines, settings)
 
 
-def with_target(source: Tokenizer, target_lines: Iterable[str], settings: TextSettings) -> TokenizerPair:
-    """A source's tokenizer that is there, and one for the target: the same if the settings share it, else learnt."""
-    if settings.shared:
+def with_target(source: SourceEncoder, target_lines: Iterable[str], settings: TextSettings) -> TokenizerPair:
+    """A source's encoder that is there, and one for the target: the same if the settings share it, else learnt."""
+    if settings.shared and isinstance(source, Tokenizer):
         return TokenizerPair(source, source)
     kind = settings.target_kind or settings.kind
     return TokenizerPair(source, _learn_or_read(target_lines, settings, kind, settings.target_file))

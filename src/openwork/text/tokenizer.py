@@ -1,11 +1,12 @@
 """The one interface to all tokenizers, and what all vocabularies have in common: symbols, and where words end."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from openwork.base.errors import ConfigError, DataError
+from openwork.base.sources import SourceEncoder
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.text.work import WordWork
 
@@ -67,7 +68,7 @@ class Pieces:
         self.offsets.append(place)
 
 
-class Tokenizer(ABC):
+class Tokenizer(SourceEncoder):
     """Text to ids and back; `decode(encode(text)) == text` for every text, unless the kind says what it loses.
 
     No text is encoded to pad, start or end. The only texts refused (`DataError`) are those with lone surrogates, which
@@ -85,6 +86,10 @@ class Tokenizer(ABC):
     start_id = SYMBOL_IDS.start
     end_id = SYMBOL_IDS.end
     symbols = SYMBOLS
+
+    @property
+    def size(self) -> int:
+        return self.vocabulary_size
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text, without start or end."""

@@ -25,7 +25,7 @@ def read_conll(path: Path | str) -> Iterator[Pair]:
                 f"{path}:{number}: a word without a tag",
                 why="a line has the word first and its tag last, with spaces or a tab between",
                 hint="give the word its tag, O where it is in no span; a sentence ends with a blank line",
-                code="D150",
+                code="D152",
             )
         if columns and columns[0] != DOCUMENT:
             words.append(columns[0])

@@ -1,6 +1,6 @@
 """The table of formats with both sides in one file. To add one: a reader in this folder, and a line here."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -47,15 +47,19 @@ def read_file(
     """
     path = Path(path)
     chosen = format_of(path, format_name)
+    return without_skips(chosen.read(path, languages), {} if skips is None else skips)
+
+
+def without_skips(items: Iterable[Pair | Skipped], skips: Skips) -> Iterator[Pair]:
+    """The pairs among what a reader gives; what it skips becomes the content of `skips` at the end."""
     found: Skips = {}
-    for item in chosen.read(path, languages):
+    for item in items:
         if isinstance(item, Skipped):
             found.setdefault(item.reason, Dropped()).add(item.line)
         else:
             yield item
-    if skips is not None:
-        skips.clear()
-        skips.update(found)
+    skips.clear()
+    skips.update(found)
 
 
 def format_of(path: Path, format_name: str | None = None) -> Format:

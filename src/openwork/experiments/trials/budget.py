@@ -38,7 +38,7 @@ def batches_of(settings: RunSettings, corpus: RunCorpus) -> Batches:
 
 def cost_in(settings: RunSettings, corpus: RunCorpus, batches: Batches) -> Cost:
     """The cost of the run's model in sentences of its corpus."""
-    sizes = corpus.tokenizers.source.vocabulary_size, corpus.tokenizers.target.vocabulary_size
+    sizes = corpus.tokenizers.sizes
     lengths = round(batches.source_length), round(batches.target_length)
     return cost_of(settings.model, *sizes, source_length=lengths[0], target_length=lengths[1])
 
@@ -47,7 +47,7 @@ def with_weights(settings: RunSettings, weights: int | None, corpus: RunCorpus) 
     """The run with its model as wide as so many weights allow. UsageError where none is narrow enough."""
     if weights is None:
         return settings
-    sizes = corpus.tokenizers.source.vocabulary_size, corpus.tokenizers.target.vocabulary_size
+    sizes = corpus.tokenizers.sizes
     model = fitted(settings.model, lambda model: _weights(model, *sizes), weights, settings.model.kind)
     return settings.model_copy(update={"model": model})
 

@@ -124,7 +124,7 @@ class Trial(VerifyContext):
 
     def stored(self, pairs: Iterator[tuple[list[int], list[int]]], name: str) -> TokenStore:
         """A store of other ids."""
-        size = max(self.tokenizers.source.vocabulary_size, self.tokenizers.target.vocabulary_size)
+        size = max(self.tokenizers.sizes)
         return write_store(self.folder / name, pairs, vocabulary_size=size)
 
     @cached_property

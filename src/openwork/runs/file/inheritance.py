@@ -8,8 +8,8 @@ from typing import Any
 from openwork.base.config import Layer, build_section
 from openwork.base.errors import ConfigError
 from openwork.bundles.folder import whole_bundle
-from openwork.bundles.settings import read_bundle_settings
-from openwork.models.families import FAMILIES, ModelSettings, model_settings
+from openwork.bundles.settings import encoder_of, read_bundle_settings
+from openwork.models.families import FAMILIES, ModelSettings, model_settings, reads
 from openwork.models.presets import PRESETS
 from openwork.runs.file.keys import section_of
 from openwork.runs.usable import usable_bundle
@@ -37,10 +37,14 @@ def inherit(layer: Layer) -> Layer:
         return layer
     folder = usable_bundle(Path(tuning.from_bundle))
     current = whole_bundle(folder)
-    theirs, tokenizers = read_bundle_settings(current, folder)[1].mapping, TokenizerPair.load(current)
+    settings, read = read_bundle_settings(current, folder)
+    theirs, tokenizers = read.mapping, TokenizerPair.load(current, encoder_of(settings))
     known, given, languages = model_settings(theirs["model"]), _given(layer), ["source_language"]
     own = dict(layer.mapping)
-    if any(key in given and given[key] != getattr(known, key, None) for key in ("kind", "task")):
+    if settings.picture is not None:
+        own["model"] = _model(layer, known, given, theirs["model"], folder)
+        own["picture"] = {**theirs["picture"], **section_of(layer, "picture")}
+    elif any(key in given and given[key] != getattr(known, key, None) for key in ("kind", "task")):
         own["model"] = _other_model(known, given)
         own["text"] = _other_text(layer, tokenizers)
     else:
@@ -92,7 +96,8 @@ def _model(
             )
     own = section_of(layer, "model")
     own.pop("preset", None)
-    return {**theirs, **own}
+    without = ("maximum_length",) if reads(known) == "pictures" else ()  # which follows from the pictures' size
+    return {**{key: value for key, value in theirs.items() if key not in without}, **own}
 
 
 def _source_kind(tokenizers: TokenizerPair) -> dict[str, Any]:

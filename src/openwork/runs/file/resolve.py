@@ -5,6 +5,7 @@ based on, the choice by the size of the data (without a run file), a bundle to f
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +15,7 @@ from openwork.base.config import (
     Layer,
     apply_assignments,
     build,
+    build_section,
     find_mistakes,
     lay_over,
     read_run_file,
@@ -33,6 +35,7 @@ from openwork.runs.file.recipes import run_file_of
 from openwork.runs.file.settings import RunSettings
 from openwork.runs.file.warnings import find_conflicts, find_warnings
 from openwork.runs.length import follow_steps
+from openwork.signals.settings import PictureSettings
 
 DEFAULT = "default"
 INHERITED = "the bundle that is fine-tuned"  # the origin of values that no file of the run and no default gives
@@ -176,6 +179,8 @@ def with_preset(layer: Layer) -> dict[str, Any]:
             )
         model = {**PRESETS[preset], **model}
     mapping["model"] = {"kind": "transformer", **model}
+    if mapping["model"]["kind"] == "vit":
+        mapping |= _for_pictures(mapping, given=dict(section))
     data, training = mapping.get("data", {}), mapping.get("training", {})
     if isinstance(data, Mapping) and isinstance(training, Mapping):
         mix = data.get("mix")
@@ -183,6 +188,27 @@ def with_preset(layer: Layer) -> dict[str, Any]:
         if all(isinstance(part, Mapping) and ("text" in part or "side" in part) for part in parts):
             mapping["training"] = {"metric": "loss", **training}  # texts alone have no translations to score
     return mapping
+
+
+def _for_pictures(mapping: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The sections that a model of pictures needs: one vocabulary, of labels, and a position for each patch.
+
+    `given`: the keys of the section [model] in the file, over which nothing is written.
+    """
+    sections = {name: mapping.get(name, {}) for name in ("picture", "text", "training")}
+    if not all(isinstance(section, Mapping) for section in sections.values()):
+        return {}
+    found: dict[str, Any] = {
+        "picture": sections["picture"],
+        "text": {"shared": False, "target_kind": "labels", **sections["text"]},
+        "training": {"metric": "score", **sections["training"]},
+    }
+    model = dict(mapping["model"])
+    if model.get("positions") == "learned" and "maximum_length" not in given:
+        with suppress(OpenworkError):  # which the settings of the run report
+            picture = build_section(PictureSettings, "picture", sections["picture"], {})
+            model["maximum_length"] = picture.patches + 1
+    return {**found, "model": model}
 
 
 @dataclass(frozen=True)

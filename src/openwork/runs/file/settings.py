@@ -9,8 +9,9 @@ from openwork.data.batching import BatchSettings
 from openwork.data.filters import FilterSettings
 from openwork.data.settings import DataSettings
 from openwork.decoding.settings import DecodingSettings
-from openwork.models.families import ModelSettings
-from openwork.models.settings import ONE_VOCABULARY, TransformerSettings
+from openwork.models.families import ModelSettings, reads
+from openwork.models.settings import ONE_VOCABULARY, TransformerSettings, VisionSettings
+from openwork.signals.settings import PictureSettings
 from openwork.text.settings import TextSettings
 from openwork.training.settings import FineTuningSettings, TrainingSettings
 
@@ -25,6 +26,7 @@ class RunSettings(Settings):
     text: TextSettings = TextSettings()
     filters: FilterSettings = FilterSettings()
     batches: BatchSettings = BatchSettings()
+    picture: PictureSettings | None = None
     model: ModelSettings = TransformerSettings()
     training: TrainingSettings = TrainingSettings()
     fine_tuning: FineTuningSettings = FineTuningSettings()
@@ -69,6 +71,32 @@ class RunSettings(Settings):
                 f"a text has no translations, which the metric {metric} needs",
                 hint='set training.metric = "loss"',
                 code="C087",
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _pictures_fit_the_model(self) -> "RunSettings":
+        pictures = any(part.pictures is not None for part in self.data.parts)
+        if self.picture is None:
+            if pictures or reads(self.model) == "pictures":
+                raise RuleError(
+                    f'pictures need a model that reads them and a section [picture]; the kind is "{self.model.kind}"',
+                    hint='set model.kind = "vit" for pictures, such as the preset vit-small, and give [picture]',
+                    code="C147",
+                )
+            return self
+        if not isinstance(self.model, VisionSettings):
+            raise RuleError(
+                f'[picture] is for models that read pictures, and the kind "{self.model.kind}" reads text',
+                hint='leave out the section [picture], or set model.kind = "vit"',
+                code="C148",
+            )
+        most, needed = self.model.maximum_length, self.picture.patches + 1
+        if self.model.positions == "learned" and self.model.table_size != needed:
+            raise RuleError(
+                f"model.maximum_length is {most}, and a picture has {self.picture.patches:,} patches",
+                hint=f"leave model.maximum_length out; it is {needed:,}, the patches and the class token",
+                code="C149",
             )
         return self
 

@@ -82,7 +82,7 @@ def preflight(setup: TrainingSetup) -> Preflight | None:
         _estimate_finish(setup, updates, validation),
         disk,
         tuple(coverages(setup)),
-        unsupported_exports(setup.settings.model, (tokenizers.source, tokenizers.target)),
+        unsupported_exports(setup.settings.model, (tokenizers.encoder, tokenizers.target)),
         datetime.now(),
     )
 

@@ -45,8 +45,9 @@ class Coverage:
 
 
 def coverages(setup: TrainingSetup) -> list[Coverage]:
-    """Both sides of both, with examples where the share is high."""
-    return [_coverage(setup, split, side) for split in ("training", "validation") for side in ("source", "target")]
+    """Both sides of both, with examples where the share is high; sources that are no text have no pieces."""
+    sides = ("source", "target") if setup.corpus.tokenizers.encoder.numbers is None else ("target",)
+    return [_coverage(setup, split, side) for split in ("training", "validation") for side in sides]
 
 
 def _coverage(setup: TrainingSetup, split: str, side: str) -> Coverage:

@@ -50,10 +50,11 @@ def preflight_lines(found: Preflight) -> Iterator[str]:
         f"and the bundle; {size_text(disk.free)} free"
     )
     shares = [f"{one.share:.2%}" for one in found.coverages]
-    yield msg(
-        f"pieces for what the vocabulary lacks: {shares[0]} of the sources, {shares[1]} of the targets; "
-        f"in validation {shares[2]} and {shares[3]}"
-    )
+    if len(shares) == 4:  # of both sides, where the sources are text
+        yield msg(
+            f"pieces for what the vocabulary lacks: {shares[0]} of the sources, {shares[1]} of the targets; "
+            f"in validation {shares[2]} and {shares[3]}"
+        )
     for name, reason in found.closed.items():
         yield Joined(f"these settings close openwork export to {name}", AsIs(": "), reason)
     for warning in preflight_warnings(found):

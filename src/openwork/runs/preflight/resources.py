@@ -62,7 +62,7 @@ def demanding_batches(setup: TrainingSetup) -> list[DemandingBatch]:
     attention compares. So only two need the cost of the model. Often both are one.
     """
     plan, store, tokenizers = setup.stream.epoch(0), setup.corpus.train, setup.corpus.tokenizers
-    sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
+    sizes = tokenizers.sizes
     sides = StoredLengths(store.source), StoredLengths(store.target)
     shapes = [(len(rows), *(int(side[rows].max()) + 1 for side in sides)) for rows in plan]
     count, source, target = np.array(shapes, dtype=np.int64).T

@@ -93,7 +93,10 @@ def try_validation(setup: TrainingSetup) -> ValidationTrial:
     store, pairs, problem = setup.corpus.valid, setup.validator.pairs, ""
     try:
         seconds, sentences = _loss_seconds(setup), 0
-        if pairs:
+        if pairs and setup.corpus.tokenizers.encoder.numbers is not None:
+            sentences, labelling = _label_first(setup)
+            seconds += labelling
+        elif pairs:
             sentences, translating = _translate_longest(setup)
             seconds += translating
             search = BatchTranslator(setup.model, setup.corpus.tokenizers, setup.settings.decoding)
@@ -119,6 +122,15 @@ def _loss_seconds(setup: TrainingSetup) -> float:
     start = time.perf_counter()
     validator.loss([rows])
     return (time.perf_counter() - start) * float(longer.sum()) / (len(rows) * int(longer[rows].max()))
+
+
+def _label_first(setup: TrainingSetup) -> tuple[int, float]:
+    """How many sources that are no text were labelled together, and the seconds that all may take."""
+    validator, few = setup.validator, setup.validator.pairs[: setup.corpus.tokenizers.encoder.at_once]
+    start = time.perf_counter()
+    if validator.scoring is not None:
+        validator.scoring.hypotheses([pair.source for pair in few])
+    return len(few), (time.perf_counter() - start) * len(validator.pairs) / len(few)
 
 
 def _translate_longest(setup: TrainingSetup) -> tuple[int, float]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -28,7 +28,7 @@ from openwork.training.progress import Progress
 Ids = NDArray[np.int64]
 
 
-def moved(numbers: NDArray[np.integer], device: torch.device) -> Tensor:
+def moved(numbers: NDArray[Any], device: torch.device) -> Tensor:
     """The same numbers on a device; on a CPU the very same memory.
 
     From pinned memory a GPU fetches them while both sides go on, and uses them in the order of its work; torch keeps
@@ -72,7 +72,7 @@ class Stream(Protocol):
 class TensorBatch(TrainingBatch):
     """Sentences for one forward pass, padded on the right; sources and outputs end with the end symbol."""
 
-    source: Tensor  # (batch, source position)
+    source: Tensor  # (batch, source position), or numbers (batch, source position, features)
     source_lengths: Tensor  # (batch,)
     target_input: Tensor  # (batch, target position), begins with the start symbol
     real: Tensor  # (tokens,) indices of the real tokens in a flattened (batch, target position)
@@ -82,7 +82,13 @@ class TensorBatch(TrainingBatch):
 
     @classmethod
     def of(
-        cls, device: torch.device, source: Ids, source_lengths: Ids, target_input: Ids, real: Ids, real_targets: Ids
+        cls,
+        device: torch.device,
+        source: NDArray[Any],
+        source_lengths: Ids,
+        target_input: Ids,
+        real: Ids,
+        real_targets: Ids,
     ) -> "TensorBatch":
         tensors = (moved(numbers, device) for numbers in (source, source_lengths, target_input, real, real_targets))
         return cls(*tensors, sentences=len(source), source_tokens=int(source_lengths.sum()))

@@ -1,0 +1,1 @@
+"""From files that are no text to the rows of numbers that a model reads: pictures, cut into patches."""

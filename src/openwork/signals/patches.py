@@ -1,0 +1,41 @@
+"""Pictures as sources: a row of numbers for each patch (Dosovitskiy et al. 2021, section 3.1)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from openwork.base.config import fingerprint
+from openwork.base.sources import SourceEncoder
+from openwork.signals.pictures import Picture, Pixels, read_picture
+from openwork.signals.settings import PictureSettings
+
+
+def cut(pixels: Pixels, patch: int) -> NDArray[np.uint8]:
+    """The patches (patch, features) of a picture (height, width, channels), row by row from the top left.
+
+    A patch has its pixels of the first channel, row by row, then those of the next: as a convolution's weights lie.
+    """
+    height, width, channels = pixels.shape
+    squares = pixels.reshape(height // patch, patch, width // patch, patch, channels)
+    return squares.transpose(0, 2, 4, 1, 3).reshape(-1, channels * patch * patch)
+
+
+class PicturePatches(SourceEncoder):
+    """Reads pictures, each a path or an array of pixels, as the settings say."""
+
+    kind = "pictures"
+    at_once = 64
+
+    def __init__(self, settings: PictureSettings) -> None:
+        self.settings = settings
+        self.numbers = settings.form
+        self.fingerprint = fingerprint(settings)
+
+    @property
+    def size(self) -> int:
+        return self.settings.form.features
+
+    def encode_batch(self, sources: Sequence[Picture]) -> list[NDArray[np.uint8]]:
+        """The patches (patch, features) of each picture in bytes. DataError names one that cannot be read."""
+        return [cut(read_picture(source, self.settings), self.settings.patch) for source in sources]

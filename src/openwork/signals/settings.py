@@ -1,0 +1,72 @@
+"""The settings of the section [picture] of a run file: how a picture becomes rows of numbers."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, WithJsonSchema, model_validator
+
+from openwork.base.config import Settings
+from openwork.base.errors import RuleError
+from openwork.base.fields import option
+from openwork.base.limits import FACTOR
+from openwork.base.sources import NumberForm
+
+MOST_PIXELS = 4096  # of a side that pictures are resized to
+
+Channels = Annotated[Literal[1, 3], WithJsonSchema({"type": "integer", "enum": [1, 3], "minimum": 1, "maximum": 3})]
+Side = Annotated[int, Field(ge=1, le=MOST_PIXELS)]
+VIT = "Dosovitskiy et al. 2021, section"
+
+
+class PictureSettings(Settings):
+    """How pictures are prepared: resized, cut into patches, and their numbers scaled. A bundle keeps it."""
+
+    height: Side = option(224, "pixels from top to bottom that every picture is resized to", f"{VIT} 4.1")
+    width: Side = option(224, "pixels from left to right that every picture is resized to", f"{VIT} 4.1")
+    channels: Channels = option(3, "1: grey; 3: red, green and blue", f"{VIT} 3.1")
+    patch: Side = option(16, "pixels of a side of the square patches that a picture is cut into", f"{VIT} 3.1")
+    mean: tuple[Annotated[float, Field(ge=-FACTOR, le=FACTOR)], ...] = option(
+        (0.5,),
+        "subtracted from numbers from 0 to 1: one for all channels, or one each",
+        "the authors' own vision_transformer",
+    )
+    deviation: tuple[Annotated[float, Field(gt=0, le=FACTOR)], ...] = option(
+        (0.5,), "what the rest is divided by: one for all channels, or one each", "the authors' own vision_transformer"
+    )
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> "PictureSettings":
+        if self.height % self.patch or self.width % self.patch:
+            raise RuleError(
+                f"a picture of {self.height} x {self.width} pixels is not cut evenly into patches of {self.patch}",
+                hint="take a height and a width that are multiples of picture.patch",
+                code="C145",
+            )
+        for key in ("mean", "deviation"):
+            if len(getattr(self, key)) not in (1, self.channels):
+                raise RuleError(
+                    f"picture.{key} has {len(getattr(self, key))} numbers, and a picture {self.channels} channels",
+                    hint="give one number for all channels, or one for each",
+                    code="C146",
+                )
+        return self
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        """Rows and columns of patches."""
+        return self.height // self.patch, self.width // self.patch
+
+    @property
+    def patches(self) -> int:
+        """Positions of a source."""
+        return self.grid[0] * self.grid[1]
+
+    @property
+    def form(self) -> NumberForm:
+        """A patch has the pixels of one channel after another; a model reads (pixel / 255 - mean) / deviation."""
+        mean, deviation = (one * (self.channels // len(one)) for one in (self.mean, self.deviation))
+        return NumberForm(
+            self.channels * self.patch**2,
+            "|u1",
+            tuple(1 / 255 / one for one in deviation),
+            tuple(-middle / one for middle, one in zip(mean, deviation, strict=True)),
+        )
