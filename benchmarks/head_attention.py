@@ -2,8 +2,9 @@
 
     OPENWORK_DATA=... python benchmarks/head_attention.py FOLDER results/heads-attention.json
 
-FOLDER is that of an experiment of the kind heads on Multi30k en-de. For each head of each whole model: the largest weight
-of a query, on average over the queries of 200 validation pairs, and what its removal costs on the validation set.
+FOLDER is that of an experiment of the kind heads on Multi30k en-de. For each head of each whole model: the largest
+weight of a query, on average over the queries of 200 validation pairs, and what its removal costs on the validation
+set.
 """
 
 import argparse
