@@ -49,7 +49,7 @@ def _of_folder(path: Path) -> Iterator[Pair | Skipped]:
         raise DataError(
             f"{path}: no pictures in its subfolders",
             why="a folder of pictures has a subfolder for each class, whose name is the label",
-            hint=f"name pictures such as {path}/cat/1.png; known endings are {', '.join(ENDINGS)}",
+            hint=f"give it pictures such as {path}/cat/1.png, with one of the endings {', '.join(ENDINGS)}",
             code="D148",
         )
 
