@@ -28,6 +28,8 @@ SMALL: dict[str, Any] = {
         ({"norm": "pre", "tying": "target"}, ["Hugging Face"]),
         ({"positions": "alibi"}, ["CTranslate2", "Hugging Face"]),
         ({"normalisation": "batch"}, ["CTranslate2", "Hugging Face"]),
+        ({"attention_chunk": 64}, []),
+        ({"attention_pattern": "window"}, ["CTranslate2", "Hugging Face"]),
         ({"embedding_width": 6}, ["CTranslate2", "Hugging Face"]),
     ],
     ids=str,

@@ -120,6 +120,17 @@ class TestProjectedResidual(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"embedding_width": 7})
 
 
+# So small that five tokens are computed by blocks, and steps by all pairs; two layers reach four tokens back.
+BLOCKS = {
+    "attention_pattern": "blocks", "attention_block": 1, "attention_window": 2, "global_tokens": 1, "random_blocks": 0,
+}  # fmt: skip
+
+
+@pytest.mark.slow
+class TestBlocks(EncoderDecoderContract):
+    settings = TRANSFORMER.model_copy(update=BLOCKS)
+
+
 @pytest.mark.slow
 class TestGatedRotary(EncoderDecoderContract):
     """What large models of today have, with keys and values for one head only."""
@@ -450,6 +461,14 @@ class TestGptPostNorm(AttendingLanguageModelContract):
         width=12, heads=3, head_width=5, value_width=3, embedding_width=7, feedforward_width=20, layers=2,
         embedding_norm=True, attention_dropout=0.1, feedforward_dropout=0.1,
     )  # fmt: skip
+
+
+@pytest.mark.slow
+class TestGptBlocks(AttendingLanguageModelContract):
+    """Prompts are padded on the left, and their second token is global as it is without."""
+
+    settings = GPT.model_copy(update=BLOCKS | {"global_tokens": 2, "random_blocks": 1})
+    flat = ("key.bias",)
 
 
 @pytest.mark.slow

@@ -10,9 +10,10 @@ from torch import Tensor
 from openwork.base.errors import ConfigError
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
-from openwork.models.build import build_transformer
+from openwork.models.build import build_model, build_transformer
+from openwork.models.families import model_settings
 from openwork.models.interfaces import count_weights
-from openwork.models.parts import CONNECTIONS, DISTANCES, FEEDFORWARDS, NORMS, POSITIONS, SCORE_FUNCTIONS
+from openwork.models.parts import CONNECTIONS, DISTANCES, FEEDFORWARDS, NORMS, PATTERNS, POSITIONS, SCORE_FUNCTIONS
 from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings
 from openwork.nn.kernels import Kernel, fused, reference
@@ -42,6 +43,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "unscaled products": {"attention": "unscaled"},
     "rectified": {"attention": "relu"},
     "additive": {"attention": "additive"},
+    "window": {"attention_pattern": "window", "attention_window": 1, "global_tokens": 0},
+    "blocks": {
+        "attention_pattern": "blocks", "attention_block": 2, "attention_window": 2, "global_tokens": 1,
+        "random_blocks": 0,
+    },
     "gelu": {"feedforward": "gelu"},
     "swish": {"feedforward": "swish"},
     "another epsilon": {"norm_epsilon": 0.1},
@@ -98,6 +104,22 @@ def test_searching_one_sentence_is_searching_it_in_company(name: str) -> None:
         assert [h.tokens for h in alone] == [h.tokens for h in together[row]]
 
 
+@pytest.mark.parametrize("kind", ["transformer", "decoder", "encoder"])
+def test_chunks_change_nothing_but_the_memory(kind: str) -> None:
+    """Of outputs and of all gradients, in the three kinds of Transformer."""
+    found = []
+    for chunk in (None, 3):
+        sizes = {"width": 12, "heads": 2, "feedforward_width": 20, "attention_chunk": chunk, "dropout": 0.0}
+        torch.manual_seed(3)
+        model = build_model(model_settings({"kind": kind, **sizes}), 13, 13)
+        hidden = model(SOURCE, LENGTHS, TARGET)
+        model.project(hidden).logsumexp(-1).sum().backward()
+        found.append([hidden.detach(), *(weight.grad for weight in model.parameters() if weight.grad is not None)])
+    assert len(found[0]) == len(found[1]) > 30
+    for ours, theirs in zip(*found, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("name", ["alibi", "relative", "bucketed", "rotary", "multi-query", "rectified", "additive"])
 def test_the_weights_that_are_shown_are_those_that_are_used(name: str) -> None:
     model = build(OPTIONS[name])
@@ -129,7 +151,7 @@ def test_a_file_from_before_the_options_means_the_papers_model() -> None:
     assert TransformerSettings.model_validate(before) == TransformerSettings()
 
 
-@pytest.mark.parametrize("key", ["positions", "normalisation", "norm", "feedforward", "attention", "tying"])
+@pytest.mark.parametrize("key", ["positions", "normalisation", "norm", "feedforward", "attention", "tying", "attention_pattern"])
 def test_every_value_of_a_choice_is_explained(key: str) -> None:
     field = TransformerSettings.model_fields[key]
     extra = field.json_schema_extra
@@ -142,6 +164,7 @@ def test_the_tables_hold_what_the_settings_offer() -> None:
     assert set(CONNECTIONS) == offered["norm"]
     assert set(NORMS) == offered["normalisation"]
     assert set(FEEDFORWARDS) == offered["feedforward"]
+    assert set(PATTERNS) | {"full"} == offered["attention_pattern"]
     assert set(SCORE_FUNCTIONS) == offered["attention"]
     assert set(POSITIONS) | set(DISTANCES) | {"none"} == offered["positions"]
 

@@ -11,16 +11,26 @@ from pydantic import Field, model_validator
 from openwork.base.config import Settings
 from openwork.base.errors import RuleError
 from openwork.base.fields import option
-from openwork.base.limits import BASE, LENGTH, DropRate, HeadCount, TokenCount, Width
+from openwork.base.limits import BASE, HEADS, LENGTH, DropRate, HeadCount, TokenCount, Width
 
 BUCKETS, FURTHEST = 32, 128  # ranges of distances of bucketed positions, and where the last one begins; T5's
 LONGEST, RELATIVE_DISTANCE = 1024, 16  # `maximum_length` and `relative_distance` where they are needed and not given
-
+# Of attention to long texts, where they are needed and not given: BigBird's sizes, and half of Longformer's window.
+WINDOW, BLOCK, RANDOM_BLOCKS = 256, 64, 3
+PATTERN_KEYS: dict[str, tuple[str, ...]] = {
+    "attention_window": ("window", "blocks"),
+    "global_tokens": ("window", "blocks"),
+    "attention_block": ("blocks",),
+    "random_blocks": ("blocks",),
+}
+ALL_PAIRS = ("alibi", "relative", "bucketed")  # positions that add a number to the score of each pair
 
 FeedForwardName = Literal[
     "relu", "gelu", "gelu-tanh", "swish", "glu", "reglu", "geglu", "geglu-tanh", "swiglu", "convolution"
 ]
 
+GlobalCount = Annotated[int, Field(ge=0, le=LENGTH)]
+RandomCount = Annotated[int, Field(ge=0, le=HEADS)]
 
 PAPER = "Vaswani et al. 2017, section"
 
@@ -47,6 +57,34 @@ class LayerSettings(Settings):
             "relu": "max(0, Q K^T / sqrt(d_k)) / keys, in place of the softmax (Wortsman et al. 2023)",
             "additive": "softmax(v^T tanh(W_q q + W_k k)), a v for each head (Bahdanau et al. 2015)",
         },
+    )
+    attention_pattern: Literal["full", "window", "blocks"] = option(
+        "full",
+        "which tokens a token attends to in self-attention: full is the paper's, the others are for long texts",
+        values={
+            "full": "all of them (Vaswani et al. 2017, section 3.2)",
+            "window": "those near it and the first tokens, which attend to all (Beltagy et al. 2020, Longformer)",
+            "blocks": "those of near blocks, of blocks drawn at random, and the first (Zaheer et al. 2020, BigBird)",
+        },
+    )
+    attention_window: TokenCount | None = option(
+        None,
+        f"tokens on each side that a token attends to; {WINDOW}, with blocks {BLOCK}, rounded up to whole blocks",
+        "Beltagy et al. 2020, section 3.1: w / 2",
+    )
+    global_tokens: GlobalCount | None = option(
+        None,
+        f"first tokens that attend to all, as all do to them; 1, with blocks {2 * BLOCK}",
+        "Beltagy et al. 2020, section 3.1",
+    )
+    attention_block: TokenCount | None = option(None, f"b: tokens of a block; {BLOCK}", "Zaheer et al. 2020")
+    random_blocks: RandomCount | None = option(
+        None, f"r: blocks drawn at random for each block; {RANDOM_BLOCKS}", "Zaheer et al. 2020, section 2"
+    )
+    attention_chunk: TokenCount | None = option(
+        None,
+        "queries and keys computed at once: the same result in memory that grows with the length alone; all",
+        "Rabe and Staats 2021",
     )
     feedforward: FeedForwardName = option(
         "relu",
@@ -168,6 +206,7 @@ class LayerSettings(Settings):
                 hint='set attention = "scaled", or take other positions',
                 code="C089",
             )
+        self._check_long_attention()
         of_positions = {"maximum_length": "learned", "rotary_base": "rotary", "relative_distance": "relative"}
         for key, positions in of_positions.items():
             if getattr(self, key) is not None and self.positions != positions:
@@ -177,6 +216,55 @@ class LayerSettings(Settings):
                     code="C038",
                 )
         return self
+
+    def _check_long_attention(self) -> None:
+        for key, patterns in PATTERN_KEYS.items():
+            if getattr(self, key) is not None and self.attention_pattern not in patterns:
+                raise RuleError(
+                    f"{key} is for the attention patterns {' and '.join(patterns)}",
+                    hint=f'set attention_pattern = "{patterns[0]}", or leave it out',
+                    code="C160",
+                )
+        if self.attention_pattern == "full" and self.attention_chunk is None:
+            return
+        whole = f'attention = "{self.attention}"' if self.attention not in ("scaled", "unscaled") else ""
+        whole = f'positions = "{self.positions}"' if self.positions in ALL_PAIRS else whole
+        if self.attention_chunk is not None and self.attention_dropout:
+            whole = "attention_dropout"
+        if whole:
+            name = "attention_pattern" if self.attention_chunk is None else "attention_chunk"
+            raise RuleError(
+                f"{name} is for long texts, and {whole} computes a number for each pair of tokens",
+                hint="leave out one of the two",
+                code="C161",
+            )
+        if self.attention_pattern != "full" and self.attention_chunk is not None:
+            raise RuleError(
+                f"attention_chunk computes all pairs, and attention_pattern {self.attention_pattern} leaves most out",
+                hint="leave out attention_chunk",
+                code="C162",
+            )
+
+    @property
+    def window_side(self) -> int:
+        """Tokens of the window on each side, given or by the pattern."""
+        return self.attention_window or (self.block_size if self.attention_pattern == "blocks" else WINDOW)
+
+    @property
+    def global_count(self) -> int:
+        """Global tokens, given or by the pattern."""
+        usual = 2 * self.block_size if self.attention_pattern == "blocks" else 1
+        return usual if self.global_tokens is None else self.global_tokens
+
+    @property
+    def block_size(self) -> int:
+        """Tokens of a block, given or 64."""
+        return self.attention_block or BLOCK
+
+    @property
+    def random_count(self) -> int:
+        """Blocks drawn at random, given or 3."""
+        return RANDOM_BLOCKS if self.random_blocks is None else self.random_blocks
 
     @property
     def key_width(self) -> int:

@@ -17,9 +17,10 @@ from openwork.nn.attention import (
 from openwork.nn.distances import BucketedBiases, Distances, LinearBiases, NoDistances, RelativeKeys, Rotary
 from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.feedforward import ConvolutionalFeedForward, FeedForward, GatedFeedForward
-from openwork.nn.kernels import Kernel
+from openwork.nn.kernels import Kernel, chunked
 from openwork.nn.layers import CausalLayer, DecoderLayer, EncoderLayer
 from openwork.nn.normalisation import BatchNorm, Norm, RMSNorm, layer_norm
+from openwork.nn.patterns import BigBird, Pattern, Window
 from openwork.nn.positions import (
     LONGEST_WAVE,
     LearnedPositions,
@@ -76,6 +77,13 @@ DISTANCES: dict[str, Callable[[LayerSettings, bool], Distances]] = {
     "relative": lambda s, _: RelativeKeys(s.key_width, s.relative_distance or RELATIVE_DISTANCE),
     "bucketed": lambda s, causal: BucketedBiases(s.heads, BUCKETS, FURTHEST, both_ways=not causal),
 }
+# Which pairs of positions self-attention has, by the number of the layer; "full" is in no table.
+PATTERNS: dict[str, Callable[[LayerSettings, int], Pattern]] = {
+    "window": lambda s, _: Window(s.window_side, global_tokens=s.global_count),
+    "blocks": lambda s, layer: BigBird(
+        s.block_size, -(-s.window_side // s.block_size), s.global_count, s.random_count, seed=layer
+    ),
+}
 
 
 class Parts:
@@ -83,7 +91,8 @@ class Parts:
 
     def __init__(self, settings: LayerSettings, kernel: Kernel) -> None:
         self.settings = settings
-        self.kernel = kernel
+        chunk = settings.attention_chunk
+        self.kernel = kernel if chunk is None else partial(chunked.attention, size=chunk)
         self.connection_kind = CONNECTIONS[settings.norm]
         self.norm: Norm = partial(NORMS[settings.normalisation], epsilon=settings.norm_epsilon)
 
@@ -101,13 +110,17 @@ class Parts:
 
     def self_attention(self, layer: int, causal: bool) -> MultiHeadAttention:
         width = self.settings.stream_start if layer == 0 else self.settings.width
-        return self.attention(width, self.distances(causal))
+        make = PATTERNS.get(self.settings.attention_pattern)
+        return self.attention(width, self.distances(causal), make(self.settings, layer) if make else None)
 
-    def attention(self, width: int, distances: Distances | None = None) -> MultiHeadAttention:
+    def attention(
+        self, width: int, distances: Distances | None = None, pattern: Pattern | None = None
+    ) -> MultiHeadAttention:
         s = self.settings
         attention = MultiHeadAttention(
             width, Heads(s.heads, s.key_width, s.value_head_width, s.key_value_heads), output_width=s.width,
             bias=s.attention_bias, weight_dropout=s.attention_dropout, kernel=self.kernel, distances=distances,
+            pattern=pattern,
         )  # fmt: skip
         attention.use_score_function(SCORE_FUNCTIONS[s.attention](s))
         return attention

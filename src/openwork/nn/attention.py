@@ -1,6 +1,6 @@
 """Multi-head attention (section 3.2.2 of the paper)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float
@@ -12,6 +12,7 @@ from openwork.nn.distances import Distances, NoDistances, Rotary
 from openwork.nn.kernels import Kernel, WeightFunction, fused, packed, scale_of
 from openwork.nn.kernels.reference import attention_scores, masked_scores, softmax_over
 from openwork.nn.masks import Mask
+from openwork.nn.patterns import Pattern
 from openwork.nn.shapes import Bias, Keys, Queries, Scores
 
 
@@ -122,6 +123,7 @@ class MultiHeadAttention(KernelAttention):
         weight_dropout: drops attention weights while training; not in the paper.
         kernel: computes equation 1.
         distances: how scores depend on the distance; the paper's do not.
+        pattern: which pairs of positions of a long text there are; None: the paper's, all.
     """
 
     def __init__(
@@ -134,8 +136,10 @@ class MultiHeadAttention(KernelAttention):
         weight_dropout: float = 0.0,
         kernel: Kernel = fused.attention,
         distances: Distances | None = None,
+        pattern: Pattern | None = None,
     ) -> None:
         super().__init__(kernel)
+        self.pattern = pattern
         shared = heads.key_value_count or heads.count
         self.heads = heads
         self.use_score_function(ScaledProducts())
@@ -178,6 +182,7 @@ class MultiHeadAttention(KernelAttention):
         query = self.queries(x, keys_values.size - x.shape[1])
         bias = self.distances.bias(query, keys_values.size, self.scale)
         shared = keys_values.for_heads(self.heads.count)
+        mask = mask if self.pattern is None else replace(mask, pattern=self.pattern)
         own = {} if self.weighing.weight_function is None else {"weight_function": self.weighing.weight_function}
         heads = self.kernel(query, shared.key, shared.value, mask, self.scale, dropout, bias, **own)
         return self.output(self.join(heads))
@@ -188,6 +193,8 @@ class MultiHeadAttention(KernelAttention):
             return msg("these positions add a number to each score, which the kernel for packed rows cannot")
         if self.weighing.weight_function is not None:
             return msg("the kernel for packed rows has the softmax of dot products alone")
+        if self.pattern is not None:
+            return msg("the kernel for packed rows computes all pairs of a sentence's tokens, and no pattern")
         if self.weight_dropout > 0:
             return msg("the kernel for packed rows has no dropout of attention weights")
         if not packed.fits(self.heads.width, self.heads.value_width):

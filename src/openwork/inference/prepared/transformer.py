@@ -50,6 +50,7 @@ def can_be_prepared(model: nn.Module) -> bool:
     return all(
         isinstance(one.distances, NoDistances)
         and one.weighing.weight_function is None
+        and one.pattern is None
         and one.heads.key_value_count in (None, one.heads.count)
         for one in attentions
     )
