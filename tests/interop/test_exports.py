@@ -29,6 +29,8 @@ SMALL: dict[str, Any] = {
         ({"positions": "alibi"}, ["CTranslate2", "Hugging Face"]),
         ({"normalisation": "batch"}, ["CTranslate2", "Hugging Face"]),
         ({"attention_chunk": 64}, []),
+        ({"layer_sharing": True}, ["CTranslate2", "Hugging Face"]),
+        ({"feedforward_rank": 4}, ["CTranslate2", "Hugging Face"]),
         ({"attention_pattern": "window"}, ["CTranslate2", "Hugging Face"]),
         ({"embedding_width": 6}, ["CTranslate2", "Hugging Face"]),
     ],

@@ -1,5 +1,6 @@
 """Attention to long texts: each kernel equal to the dense reference with the same mask, and each mask to its paper."""
 
+import math
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -10,9 +11,12 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from openwork.nn.kernels import Kernel, chunked, fused, reference, sparse
+from openwork.nn.attention import Heads
+from openwork.nn.kernels import Kernel, fused, linear, reference, sparse
+from openwork.nn.kernels.chunked import ChunkedKernel
+from openwork.nn.low_rank_attention import LowRankAttention
 from openwork.nn.masks import CAUSAL, EVERYTHING, Mask
-from openwork.nn.patterns import BigBird, Pattern, Window, scrambled
+from openwork.nn.patterns import BigBird, Pattern, SlidingWindow, scrambled
 
 MASKS: dict[str, Mask] = {
     "everything": EVERYTHING,
@@ -22,9 +26,9 @@ MASKS: dict[str, Mask] = {
     "padded on the left": Mask(is_causal=True, key_starts=torch.tensor([0, 7, 20])),
 }
 PATTERNS: dict[str, Pattern] = {
-    "window": Window(3),
-    "window, global": Window(4, global_tokens=2),
-    "window of the own position": Window(1, global_tokens=9),
+    "window": SlidingWindow(3),
+    "window, global": SlidingWindow(4, global_tokens=2),
+    "window of the own position": SlidingWindow(1, global_tokens=9),
     "blocks": BigBird(4, 1, global_tokens=4, random=2, seed=3),
     "blocks, no window": BigBird(2, 0, global_tokens=3, random=1),
     "one block": BigBird(64, 1, random=2),
@@ -53,18 +57,18 @@ def same(found: list[Tensor], expected: list[Tensor]) -> None:
 @pytest.mark.parametrize("size", [1, 4, 7, 64])
 @pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS)
 def test_chunks_give_the_whole(mask: Mask, size: int) -> None:
-    same(with_gradients(chunked.attention, mask, size=size), with_gradients(reference.attention, mask))
+    same(with_gradients(ChunkedKernel(size), mask), with_gradients(reference.attention, mask))
 
 
 @pytest.mark.parametrize("queries", [1, 5])
 @pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS)
 def test_chunks_of_the_last_queries(mask: Mask, queries: int) -> None:
-    same(with_gradients(chunked.attention, mask, queries, size=4), with_gradients(reference.attention, mask, queries))
+    same(with_gradients(ChunkedKernel(4), mask, queries), with_gradients(reference.attention, mask, queries))
 
 
 def test_chunks_of_more_queries_than_keys() -> None:
     same(
-        with_gradients(chunked.attention, MASKS["padded"], 31, size=4),
+        with_gradients(ChunkedKernel(4), MASKS["padded"], 31),
         with_gradients(reference.attention, MASKS["padded"], 31),
     )
 
@@ -81,12 +85,13 @@ class Largest(TorchDispatchMode):
 
 
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("kernel", ["chunked", "window", "blocks"])
+@pytest.mark.parametrize("kernel", ["chunked", "window", "blocks", "linear"])
 def test_no_tensor_grows_with_the_square_of_the_length(kernel: str, causal: bool) -> None:
     ways: dict[str, tuple[Kernel, Pattern | None]] = {
-        "chunked": (partial(chunked.attention, size=16), None),
-        "window": (sparse.attention, Window(8, global_tokens=1)),
+        "chunked": (ChunkedKernel(16), None),
+        "window": (sparse.attention, SlidingWindow(8, global_tokens=1)),
         "blocks": (sparse.attention, BigBird(4, 1, global_tokens=4, random=2)),
+        "linear": (partial(fused.attention, weight_function=linear.weights), None),
     }
     compute, pattern = ways[kernel]
     found = []
@@ -98,9 +103,54 @@ def test_no_tensor_grows_with_the_square_of_the_length(kernel: str, causal: bool
     assert found[1] <= 4 * found[0]
 
 
+@pytest.mark.parametrize("size", [1, 5, 64])
+@pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS)
+def test_sums_give_the_quadratic_form(mask: Mask, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linear, "CHUNK", size)
+    options = {"weight_function": linear.weights}
+    same(with_gradients(fused.attention, mask, **options), with_gradients(reference.attention, mask, **options))
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_linear_attention_is_its_equation(causal: bool) -> None:
+    """Equation 4 and, with sums over earlier keys, 8 of Katharopoulos et al. 2020, by loops over single numbers."""
+    query, key, value = (heads(1, 1, 6, 3, seed=seed) for seed in range(3))
+    found = linear.attention(query, key, value, Mask(is_causal=causal))[0, 0]
+
+    def phi(x: float) -> float:
+        return x + 1 if x > 0 else math.exp(x)
+
+    rows = [[[phi(float(x)) for x in row] for row in one[0, 0]] for one in (query, key)]
+    for i in range(6):
+        similarities = [
+            sum(a * b for a, b in zip(rows[0][i], rows[1][j], strict=True)) for j in range(i + 1 if causal else 6)
+        ]
+        expected = sum(s * value[0, 0, j] for j, s in enumerate(similarities)) / sum(similarities)
+        torch.testing.assert_close(found[i], expected)
+
+
+def test_low_rank_attention_is_linformers_equation() -> None:
+    """Wang et al. 2020, equation 7, head by head; padding is in no mixture, and shorter texts use fewer columns."""
+    torch.manual_seed(0)
+    attention = LowRankAttention(8, Heads(2, 3, 5), length=9, rank=4).double()
+    x, lengths = heads(2, 7, 8), torch.tensor([7, 4])
+    found = attention(x, attention.keys_values(x), Mask(lengths))
+    for row, length in enumerate(lengths.tolist()):
+        parts = []
+        for head in range(2):
+            of_key, of_value = slice(3 * head, 3 * head + 3), slice(5 * head, 5 * head + 5)
+            query = x[row] @ attention.query.weight[of_key].T
+            key = attention.key_mixtures.weight[:, :length] @ x[row, :length] @ attention.key.weight[of_key].T
+            value = attention.value_mixtures.weight[:, :length] @ x[row, :length] @ attention.value.weight[of_value].T
+            parts.append((query @ key.T / math.sqrt(3)).softmax(-1) @ value)
+        torch.testing.assert_close(found[row], torch.cat(parts, dim=-1) @ attention.output.weight.T)
+    with pytest.raises(ValueError, match="later"):
+        attention(x, attention.keys_values(x), CAUSAL)
+
+
 def test_scores_of_any_size_do_not_overflow() -> None:
     query, key, value = (heads(1, 1, 9, 4, seed=seed) * 1e3 for seed in range(3))
-    found = chunked.attention(query, key, value, CAUSAL, 1.0, size=2)
+    found = ChunkedKernel(2)(query, key, value, CAUSAL, 1.0)
     torch.testing.assert_close(found, reference.attention(query, key, value, CAUSAL, 1.0))
 
 
@@ -124,14 +174,14 @@ def test_the_chosen_kernel_is_the_one_with_less_work(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(sparse, "attention", lambda query, *_: called.append(query.shape[-2]) or query)
     for size in (10, 11):  # 3 blocks of 3, and a global token
         one = heads(1, 1, size, 4)
-        fused.attention(one, one, one, Mask(pattern=Window(3, global_tokens=1)), 0.5)
+        fused.attention(one, one, one, Mask(pattern=SlidingWindow(3, global_tokens=1)), 0.5)
     assert called == [11]
 
 
 @pytest.mark.parametrize("causal", [False, True])
 def test_a_window_is_longformers(causal: bool) -> None:
     """Beltagy et al. 2020, section 3.1: w/2 tokens on each side, and tokens that attend to all and all to them."""
-    found = Mask(is_causal=causal, pattern=Window(3, global_tokens=2)).boolean(12, 12, torch.device("cpu"))
+    found = Mask(is_causal=causal, pattern=SlidingWindow(3, global_tokens=2)).boolean(12, 12, torch.device("cpu"))
     assert found is not None and found.shape == (1, 1, 12, 12)
     for query in range(12):
         for key in range(12):

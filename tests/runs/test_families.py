@@ -59,6 +59,15 @@ MODELS["decoder in blocks"] = model_settings({**MODELS["decoder"].model_dump(), 
 MODELS["transformer with a window"] = model_settings(
     {**MODELS["transformer"].model_dump(), "attention_pattern": "window", "attention_window": 2}
 )
+for family in ("transformer", "decoder", "encoder classify"):
+    MODELS[f"{family}, linear"] = model_settings({**MODELS[family].model_dump(), "attention": "linear"})
+LOW_RANK = {"attention_pattern": "low-rank", "mixtures": 4, "positions": "learned", "maximum_length": 64}
+MODELS["encoder of low rank"] = model_settings({**MODELS["encoder classify"].model_dump(), **LOW_RANK})
+SHARED = {"layer_sharing": True, "feedforward_rank": 4}
+MODELS |= {
+    f"{family}, shared": model_settings({**MODELS[family].model_dump(), **SHARED})
+    for family in ("transformer", "decoder", "encoder tag")
+}
 MODELS["encoder in chunks"] = model_settings({**MODELS["encoder fill"].model_dump(), "attention_chunk": 4})
 
 

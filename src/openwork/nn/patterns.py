@@ -52,7 +52,7 @@ class Pattern:
 
 
 @dataclass(frozen=True)
-class Window(Pattern):
+class SlidingWindow(Pattern):
     """Sliding window: the positions at most `block` away on each side (Beltagy et al. 2020, section 3.1).
 
     Their w is twice that. `reach` is 1: with blocks as long as a side, no position sees further than the next block.

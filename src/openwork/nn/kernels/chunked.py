@@ -6,6 +6,7 @@ the weights of a chunk are computed again from the scores and the normaliser, no
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -16,31 +17,35 @@ from openwork.nn.masks import Mask
 from openwork.nn.shapes import Bias, HeadOutputs, Keys, Queries, Values
 
 
-def attention(
-    query: Queries,
-    key: Keys,
-    value: Values,
-    mask: Mask,
-    scale: float,
-    dropout: float = 0.0,
-    bias: Bias | None = None,
-    weight_function: WeightFunction | None = None,
-    *,
-    size: int = 1024,
-) -> HeadOutputs:
+@dataclass(frozen=True)
+class ChunkedKernel:
     """Equation 1 by chunks of `size` queries and keys.
 
     Dropout, biases and other weights, and masks of given pairs, are for all pairs: these are computed by the formula.
     Packed rows are the packed kernel's.
     """
-    if mask.segments is not None:
-        return packed.attention(query, key, value, mask, scale, dropout, bias, weight_function)
-    others = (bias, weight_function, mask.allowed, mask.pattern)
-    if dropout or any(other is not None for other in others):
-        return reference.attention(query, key, value, mask, scale, dropout, bias, weight_function)
-    with torch.autocast(query.device.type, enabled=False):
-        wide = widened(query, key, value)
-        return _Chunked.apply(*wide, mask, scale, size).to(query.dtype)  # type: ignore[no-any-return]
+
+    size: int
+
+    def __call__(
+        self,
+        query: Queries,
+        key: Keys,
+        value: Values,
+        mask: Mask,
+        scale: float,
+        dropout: float = 0.0,
+        bias: Bias | None = None,
+        weight_function: WeightFunction | None = None,
+    ) -> HeadOutputs:
+        if mask.segments is not None:
+            return packed.attention(query, key, value, mask, scale, dropout, bias, weight_function)
+        others = (bias, weight_function, mask.allowed, mask.pattern)
+        if dropout or any(other is not None for other in others):
+            return reference.attention(query, key, value, mask, scale, dropout, bias, weight_function)
+        with torch.autocast(query.device.type, enabled=False):
+            wide = widened(query, key, value)
+            return _Chunked.apply(*wide, mask, scale, self.size).to(query.dtype)  # type: ignore[no-any-return]
 
 
 class _Chunked(torch.autograd.Function):
