@@ -61,7 +61,7 @@ MODELS["transformer with a window"] = model_settings(
 )
 for family in ("transformer", "decoder", "encoder classify"):
     MODELS[f"{family}, linear"] = model_settings({**MODELS[family].model_dump(), "attention": "linear"})
-LOW_RANK = {"attention_pattern": "low-rank", "mixtures": 4, "positions": "learned", "maximum_length": 64}
+LOW_RANK = {"attention_pattern": "low-rank", "mixtures": 4, "positions": "learned", "maximum_length": 256}
 MODELS["encoder of low rank"] = model_settings({**MODELS["encoder classify"].model_dump(), **LOW_RANK})
 SHARED = {"layer_sharing": True, "feedforward_rank": 4}
 MODELS |= {
