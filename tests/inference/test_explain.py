@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -128,6 +129,19 @@ def test_options_without_steps_are_refused_in_a_sentence(tiny_bundle: Bundle, ch
     bundle = Bundle(BundleSettings(model=settings), tiny_bundle.tokenizers, build_model(settings, size, size))
     with pytest.raises(UsageError, match="of these options cannot be explained"):
         explain(bundle, TEXT, Selection())
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"attention_pattern": "low-rank", "positions": "learned"}, {"feedforward_rank": 2}, {"layer_sharing": True}],
+)
+def test_layers_without_steps_are_refused_in_a_sentence(tiny_bundle: Bundle, changes: dict[str, Any]):
+    settings = tiny_bundle.settings.model.model_copy(update=changes)
+    size = tiny_bundle.tokenizers.source.vocabulary_size
+    bundle = Bundle(BundleSettings(model=settings), tiny_bundle.tokenizers, build_model(settings, size, size))
+    with pytest.raises(UsageError, match="of these layers cannot be explained") as refused:
+        explain(bundle, TEXT, Selection())
+    assert f"model.{next(iter(changes))}" in refused.value.why
 
 
 def test_worked_examples(call: Call):

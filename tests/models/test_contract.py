@@ -21,7 +21,7 @@ from models.contract import (  # noqa: E402
 from openwork.base.errors import ConfigError  # noqa: E402
 from openwork.models.build import build_model  # noqa: E402
 from openwork.models.convolutional_settings import ByteNetSettings, ConvS2SSettings, WaveNetSettings  # noqa: E402
-from openwork.models.interfaces import SequenceModel  # noqa: E402
+from openwork.models.interfaces import SequenceModel, can_attend  # noqa: E402
 from openwork.models.recurrent_settings import (  # noqa: E402
     RecurrentLabelsSettings,
     RecurrentLMSettings,
@@ -123,6 +123,17 @@ class TestGroupedQueries(EncoderDecoderContract):
 @pytest.mark.slow
 class TestProjectedResidual(EncoderDecoderContract):
     settings = TRANSFORMER.model_copy(update={"embedding_width": 7})
+
+
+# So small that five tokens are computed by blocks, and steps by all pairs; two layers reach four tokens back.
+BLOCKS = {
+    "attention_pattern": "blocks", "attention_block": 1, "attention_window": 2, "global_tokens": 1, "random_blocks": 0,
+}  # fmt: skip
+
+
+@pytest.mark.slow
+class TestBlocks(EncoderDecoderContract):
+    settings = TRANSFORMER.model_copy(update=BLOCKS)
 
 
 @pytest.mark.slow
@@ -455,6 +466,49 @@ class TestGptPostNorm(AttendingLanguageModelContract):
         width=12, heads=3, head_width=5, value_width=3, embedding_width=7, feedforward_width=20, layers=2,
         embedding_norm=True, attention_dropout=0.1, feedforward_dropout=0.1,
     )  # fmt: skip
+
+
+@pytest.mark.slow
+class TestLowRank(EncoderDecoderContract):
+    settings = TRANSFORMER.model_copy(
+        update={"attention_pattern": "low-rank", "mixtures": 3, "positions": "learned", "maximum_length": 7}
+    )
+
+
+@pytest.mark.slow
+class TestSharedLayers(EncoderDecoderContract):
+    settings = TRANSFORMER.model_copy(update={"layer_sharing": True, "feedforward_rank": 5, "embedding_width": 7})
+
+
+@pytest.mark.slow
+class TestGptLinear(LanguageModelContract):
+    """What is kept of the past are sums; weights of single tokens are not among them."""
+
+    settings = GPT.model_copy(update={"attention": "linear"})
+
+    def test_weights_of_what_is_summed_cannot_be_shown(self, model: SequenceModel[Any]) -> None:
+        assert not can_attend(model)
+
+    def test_the_state_does_not_grow(self, model: SequenceModel[Any]) -> None:
+        state, numbers = model.start(SOURCE, LENGTHS), []
+        for tokens in TARGET.split(1, dim=1):
+            state = model.advance(tokens, state)[1]
+            past = state.pasts[0]
+            numbers.append(past.sums.numel() + past.latest.key.numel() + past.latest.value.numel())
+        assert past.size == SOURCE.shape[1] - 1 + TARGET.shape[1] and len(set(numbers[1:])) == 1
+
+
+@pytest.mark.slow
+class TestLinear(EncoderDecoderContract):
+    settings = TRANSFORMER.model_copy(update={"attention": "linear"})
+
+
+@pytest.mark.slow
+class TestGptBlocks(AttendingLanguageModelContract):
+    """Prompts are padded on the left, and their second token is global as it is without."""
+
+    settings = GPT.model_copy(update=BLOCKS | {"global_tokens": 2, "random_blocks": 1})
+    flat = ("key.bias",)
 
 
 @pytest.mark.slow

@@ -10,9 +10,10 @@ from torch import Tensor
 from openwork.base.errors import ConfigError
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
-from openwork.models.build import build_transformer
+from openwork.models.build import build_model, build_transformer
+from openwork.models.families import model_settings
 from openwork.models.interfaces import count_weights
-from openwork.models.parts import CONNECTIONS, DISTANCES, FEEDFORWARDS, NORMS, POSITIONS, SCORE_FUNCTIONS
+from openwork.models.parts import CONNECTIONS, DISTANCES, FEEDFORWARDS, NORMS, PATTERNS, POSITIONS, SCORE_FUNCTIONS
 from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings
 from openwork.nn.kernels import Kernel, fused, reference
@@ -42,6 +43,20 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "unscaled products": {"attention": "unscaled"},
     "rectified": {"attention": "relu"},
     "additive": {"attention": "additive"},
+    "linear": {"attention": "linear"},
+    "window": {"attention_pattern": "window", "attention_window": 1, "global_tokens": 0},
+    "blocks": {
+        "attention_pattern": "blocks",
+        "attention_block": 2,
+        "attention_window": 2,
+        "global_tokens": 1,
+        "random_blocks": 0,
+    },
+    "low rank": {"attention_pattern": "low-rank", "mixtures": 2, "positions": "learned", "maximum_length": 24},
+    "shared layers": {"layer_sharing": True},
+    "shared, projected": {"layer_sharing": True, "embedding_width": 6, "encoder_layers": 3},
+    "factorised": {"feedforward_rank": 3},
+    "factorised and gated": {"feedforward_rank": 3, "feedforward": "swiglu"},
     "gelu": {"feedforward": "gelu"},
     "swish": {"feedforward": "swish"},
     "another epsilon": {"norm_epsilon": 0.1},
@@ -51,7 +66,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "glu": {"feedforward": "glu"},
     "reglu": {"feedforward": "reglu"},
     "geglu": {"feedforward": "geglu"},
-    "geglu by tanh": {"feedforward": "geglu-tanh"},
     "swiglu": {"feedforward": "swiglu"},
 }
 
@@ -98,7 +112,54 @@ def test_searching_one_sentence_is_searching_it_in_company(name: str) -> None:
         assert [h.tokens for h in alone] == [h.tokens for h in together[row]]
 
 
-@pytest.mark.parametrize("name", ["alibi", "relative", "bucketed", "rotary", "multi-query", "rectified", "additive"])
+@pytest.mark.parametrize("embedding_width", [None, 6])
+def test_layer_sharing_are_layers_of_the_same_numbers_counted_once(embedding_width: int | None) -> None:
+    sizes = {"encoder_layers": 4, "decoder_layers": 3, "embedding_width": embedding_width}
+    shared, apart = build(sizes | {"layer_sharing": True}), build(sizes)
+    for stack in ("encoder", "decoder"):
+        ours, theirs = getattr(shared, stack).layers, getattr(apart, stack).layers
+        for one, other in zip(ours, theirs, strict=True):
+            other.load_state_dict(one.state_dict())
+    torch.testing.assert_close(output(shared), output(apart))
+    own = 1 if embedding_width is None else 2  # the first layer reads narrow embeddings
+    alone = build(sizes | {"encoder_layers": own, "decoder_layers": own})
+    assert count_weights(shared) == count_weights(alone) < count_weights(apart)
+
+
+@pytest.mark.parametrize("kind", ["relu", "swiglu"])
+def test_a_factorised_network_is_one_whose_matrices_are_products(kind: str) -> None:
+    narrow = build({"feedforward_rank": 3, "feedforward": kind}).encoder.layers[0].feedforward
+    wide = build({"feedforward": kind}).encoder.layers[0].feedforward
+    for name, layer in wide.named_children():
+        if isinstance(layer, torch.nn.Linear):
+            factors = narrow.get_submodule(name)
+            layer.weight.detach().copy_(factors.up.weight @ factors.down.weight)
+            if layer.bias is not None:
+                layer.bias.detach().copy_(factors.up.bias)
+            assert factors.down.weight.shape[0] == 3
+    x = torch.randn(2, 5, 12)
+    torch.testing.assert_close(narrow(x), wide(x), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["transformer", "decoder", "encoder"])
+def test_chunks_change_nothing_but_the_memory(kind: str) -> None:
+    """Of outputs and of all gradients, in the three kinds of Transformer."""
+    found = []
+    for chunk in (None, 3):
+        sizes = {"width": 12, "heads": 2, "feedforward_width": 20, "attention_chunk": chunk, "dropout": 0.0}
+        torch.manual_seed(3)
+        model = build_model(model_settings({"kind": kind, **sizes}), 13, 13)
+        hidden = model(SOURCE, LENGTHS, TARGET)
+        model.project(hidden).logsumexp(-1).sum().backward()
+        found.append([hidden.detach(), *(weight.grad for weight in model.parameters() if weight.grad is not None)])
+    assert len(found[0]) == len(found[1]) > 30
+    for ours, theirs in zip(*found, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "name", ["alibi", "relative", "bucketed", "rotary", "multi-query", "rectified", "additive", "linear"]
+)
 def test_the_weights_that_are_shown_are_those_that_are_used(name: str) -> None:
     model = build(OPTIONS[name])
     expected = output(model)
@@ -129,7 +190,9 @@ def test_a_file_from_before_the_options_means_the_papers_model() -> None:
     assert TransformerSettings.model_validate(before) == TransformerSettings()
 
 
-@pytest.mark.parametrize("key", ["positions", "normalisation", "norm", "feedforward", "attention", "tying"])
+@pytest.mark.parametrize(
+    "key", ["positions", "normalisation", "norm", "feedforward", "attention", "tying", "attention_pattern"]
+)
 def test_every_value_of_a_choice_is_explained(key: str) -> None:
     field = TransformerSettings.model_fields[key]
     extra = field.json_schema_extra
@@ -142,6 +205,7 @@ def test_the_tables_hold_what_the_settings_offer() -> None:
     assert set(CONNECTIONS) == offered["norm"]
     assert set(NORMS) == offered["normalisation"]
     assert set(FEEDFORWARDS) == offered["feedforward"]
+    assert set(PATTERNS) | {"full", "low-rank"} == offered["attention_pattern"]
     assert set(SCORE_FUNCTIONS) == offered["attention"]
     assert set(POSITIONS) | set(DISTANCES) | {"none"} == offered["positions"]
 

@@ -58,6 +58,21 @@ MODELS |= {
 # What the paper's model can have besides and is not tried elsewhere as a bundle.
 OPTIONS = {"attention": "additive", "norm": "branch", "feedforward": "convolution"}
 MODELS["transformer with options"] = model_settings({**MODELS["transformer"].model_dump(), **OPTIONS})
+BLOCKS = {"attention_pattern": "blocks", "attention_block": 2, "global_tokens": 1, "random_blocks": 1}
+MODELS["decoder in blocks"] = model_settings({**MODELS["decoder"].model_dump(), **BLOCKS})
+MODELS["transformer with a window"] = model_settings(
+    {**MODELS["transformer"].model_dump(), "attention_pattern": "window", "attention_window": 2}
+)
+for family in ("transformer", "decoder", "encoder classify"):
+    MODELS[f"{family}, linear"] = model_settings({**MODELS[family].model_dump(), "attention": "linear"})
+LOW_RANK = {"attention_pattern": "low-rank", "mixtures": 4, "positions": "learned", "maximum_length": 256}
+MODELS["encoder of low rank"] = model_settings({**MODELS["encoder classify"].model_dump(), **LOW_RANK})
+SHARED = {"layer_sharing": True, "feedforward_rank": 4}
+MODELS |= {
+    f"{family}, shared": model_settings({**MODELS[family].model_dump(), **SHARED})
+    for family in ("transformer", "decoder", "encoder tag")
+}
+MODELS["encoder in chunks"] = model_settings({**MODELS["encoder fill"].model_dump(), "attention_chunk": 4})
 
 
 def tokenizers_for(settings: ModelSettings) -> TokenizerPair:

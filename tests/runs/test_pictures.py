@@ -208,8 +208,8 @@ def test_larger_pictures_and_other_labels_are_fine_tuned(trained: Path, tmp_path
     lines: list[str] = []
     (tmp_path / "run.toml").write_text(
         f'[fine_tuning]\nfrom_bundle = "{trained}/run"\n[picture]\nheight = 8\nwidth = 8\n[data]\n'
-        f'pictures = "{tmp_path}/train"\nvalid_pictures = "{tmp_path}/train"\n[training]\nsteps = 20\nvalidate_every = 10\n'
-        'learning_rate = 0.01\nwarmup = 2\nschedule = "constant"\n'
+        f'pictures = "{tmp_path}/train"\nvalid_pictures = "{tmp_path}/train"\n[training]\nsteps = 20\n'
+        'validate_every = 10\nlearning_rate = 0.01\nwarmup = 2\nschedule = "constant"\n'
     )
     from openwork.runs.train import train_bundle
 

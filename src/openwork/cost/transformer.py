@@ -26,6 +26,8 @@ def has_formulas(s: TransformerSettings) -> bool:
     """Whether the formulas cover these options."""
     known = s.attention in SCORE_FUNCTIONS and s.norm in CONNECTIONS and s.feedforward in FEEDFORWARDS
     plain = s.normalisation in NORMALISATIONS and s.positions in POSITIONS and s.embedding_width in (None, s.width)
+    plain = plain and s.attention_pattern == "full" and s.attention_chunk is None
+    plain = plain and s.feedforward_rank is None and not s.layer_sharing
     return known and plain and not (s.embedding_norm or s.attention_dropout or s.feedforward_dropout)
 
 

@@ -123,4 +123,23 @@ def check_transformer(bundle: Bundle) -> Transformer:
             hint='give a bundle that was trained with model.attention = "scaled"',
             code="U079",
         )
+    if isinstance(settings, TransformerSettings):
+        _check_layers(settings)
     return bundle.model
+
+
+def _check_layers(settings: TransformerSettings) -> None:
+    """UsageError for layers whose values have no place of their own among the steps."""
+    others = {
+        "attention_pattern": settings.attention_pattern == "low-rank",
+        "feedforward_rank": settings.feedforward_rank is not None,
+        "layer_sharing": settings.layer_sharing,
+    }
+    key = next((key for key, chosen in others.items() if chosen), None)
+    if key is not None:
+        raise UsageError(
+            "a Transformer of these layers cannot be explained step by step",
+            why=f"the steps shown are those of the paper's layers, and model.{key} makes others",
+            hint=f"give a bundle that was trained without model.{key}",
+            code="U115",
+        )

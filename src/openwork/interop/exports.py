@@ -168,7 +168,13 @@ def _other(
 def _first_other(s: LayerSettings, allowed: Mapping[str, set[Any]], heads: tuple[bool, str]) -> str | None:
     """The first key whose value the toolkit has not; `heads`: whether it has those, and their keys."""
     facts = [(getattr(s, key) in values, key) for key, values in allowed.items()]
-    facts += [heads, (s.stream_start == s.width, "embedding_width")]
+    facts += [
+        (s.attention_pattern == "full", "attention_pattern"),
+        (s.feedforward_rank is None, "feedforward_rank"),
+        (not s.layer_sharing, "layer_sharing"),
+        heads,
+        (s.stream_start == s.width, "embedding_width"),
+    ]
     return next((key for fits, key in facts if not fits), None)
 
 

@@ -39,8 +39,8 @@ def build_transformer(
 ) -> Transformer:
     """The paper's model in the sizes and with the options of `settings`, with fresh weights from torch's generator."""
     s, parts = settings, Parts(settings, kernel)
-    encoder_layers = [parts.encoder_layer(layer) for layer in range(s.encoder_layers)]
-    decoder_layers = [parts.decoder_layer(layer) for layer in range(s.decoder_layers)]
+    encoder_layers = parts.layers(parts.encoder_layer, s.encoder_layers)
+    decoder_layers = parts.layers(parts.decoder_layer, s.decoder_layers)
     tables = tied_weights(s.tying, parts.embedding, source_vocabulary, target_vocabulary)
     encoder = Encoder(encoder_layers, parts.final_norm())
     decoder = Decoder(decoder_layers, parts.final_norm())
@@ -59,7 +59,7 @@ def build_decoder(
     embedding = parts.embedding(target_vocabulary)
     tied = s.tying == "three-way"
     output = embedding.table.weight if tied else output_matrix(target_vocabulary, s.stream_start)
-    stack = CausalStack([parts.causal_layer(layer) for layer in range(s.layers)], parts.final_norm())
+    stack = CausalStack(parts.layers(parts.causal_layer, s.layers), parts.final_norm())
     model = DecoderLM(embedding, parts.positions(), stack, parts.narrow(), output, s.dropout)
     model.separate_prompt = s.separate_prompt
     if s.output_bias:

@@ -18,7 +18,7 @@ from openwork.base.symbols import SYMBOL_IDS
 from openwork.models.interfaces import Packed, PackingModel, SequenceModel
 from openwork.models.prompts import in_place_of_start, read_prompts
 from openwork.nn.attention import first_packing_problem
-from openwork.nn.cache import KeyValue, Selectable
+from openwork.nn.cache import PastPositions, Selectable
 from openwork.nn.dropout import Dropout
 from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.layers import CausalStack
@@ -37,7 +37,7 @@ class DecoderState(Selectable):
     (rows): read in the place of the next token; None: it was read. `prompt`: positions of the sources, ends included.
     """
 
-    pasts: tuple[KeyValue | None, ...]
+    pasts: tuple[PastPositions | None, ...]
     prompt: int
     pending: Tensor | None
     starts: Tensor | None = None
@@ -103,6 +103,10 @@ class DecoderLM(SequenceModel[DecoderState], PackingModel):
             x, pasts = self.stack(self.embedding_dropout(x), state.pasts, mask)
         return self.narrow(x), replace(state, pasts=pasts, pending=None, column=after)
 
+    @property
+    def weighs_tokens(self) -> bool:
+        return self.stack.layers[-1].self_attention.weighs_tokens  # type: ignore[union-attr, return-value]
+
     def attend(self, tokens: Tokens, state: DecoderState) -> tuple[StepLogits, StepAttention, DecoderState]:
         """The weights are those of the last layer's self-attention on the prompt's pieces, the mean of its heads.
 
@@ -110,7 +114,7 @@ class DecoderLM(SequenceModel[DecoderState], PackingModel):
         """
         with recording(self.stack.layers[-1].self_attention) as weights:  # type: ignore[arg-type]
             logits, state = self.step(tokens, state)
-        found = weights[""][0].mean(dim=1)
+        found = weights[""][-1].mean(dim=1)
         source = torch.arange(state.prompt, device=tokens.device)
         starts = tokens.new_zeros(tokens.shape[0]) if state.starts is None else state.starts
         lengths = (state.prompt - 1 - starts).clamp(min=0)[:, None]

@@ -97,12 +97,16 @@ class EncoderModel(LabelModel, EncodingModel):
         """The vectors that predict the places of the target."""
         return at_places(self.encode(source, source_lengths), self.predicted_from(source, source_lengths))
 
+    @property
+    def weighs_tokens(self) -> bool:
+        return self.encoder.layers[-1].self_attention.weighs_tokens  # type: ignore[union-attr, return-value]
+
     def attend(self, tokens: Tokens, state: LabelState) -> tuple[StepLogits, StepAttention, LabelState]:
         """The weights are those of the last layer, without its share for the start symbol."""
         with recording(self.encoder.layers[-1].self_attention) as kept:  # type: ignore[arg-type]
             self.encode(state.source, state.source_lengths)
         places = self.predicted_from(state.source, state.source_lengths)
-        weights = at_places(kept[""][0].mean(dim=1)[:, :, 1:], places)
+        weights = at_places(kept[""][-1].mean(dim=1)[:, :, 1:], places)
         weights = weights / weights.sum(dim=-1, keepdim=True).clamp(min=torch.finfo(weights.dtype).tiny)
         logits, after = self.step(tokens, state)
         return logits, places_from(weights, state.position, tokens.shape[1]), after
@@ -222,7 +226,7 @@ def build_encoder(
         parts.embedding(source_vocabulary),
         nn.Embedding(s.segments, s.stream_start) if s.segments else None,
         parts.positions(),
-        Encoder([parts.encoder_layer(layer) for layer in range(s.layers)], parts.final_norm()),
+        Encoder(parts.layers(parts.encoder_layer, s.layers), parts.final_norm()),
         s.dropout,
     )
     match s.task:

@@ -82,6 +82,8 @@ class SequenceModel(nn.Module, ABC, Generic[StateT]):
 
     output: Tensor
     bias: nn.Parameter | None
+    weighs_tokens: bool = True
+    """Whether its attention, where it has one, has a weight for each token, which can be shown."""
     continues: bool = False
     """Whether a target continues its source, so that one may be empty and `maximum_length` is for both together."""
 
@@ -199,7 +201,8 @@ class NextTokenModel(ABC):
 
 def can_attend(model: StepModel[Any]) -> TypeGuard[AttendingModel[Any]]:
     """Whether the model says where it attends; an ensemble, whether all of its members do."""
-    return callable(getattr(model, "attend", None)) and all(map(can_attend, getattr(model, "members", ())))
+    can = callable(getattr(model, "attend", None)) and getattr(model, "weighs_tokens", True)
+    return can and all(map(can_attend, getattr(model, "members", ())))
 
 
 def can_choose(model: StepModel[Any]) -> TypeGuard[ChoosingModel[Any]]:

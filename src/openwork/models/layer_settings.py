@@ -11,16 +11,28 @@ from pydantic import Field, model_validator
 from openwork.base.config import Settings
 from openwork.base.errors import RuleError
 from openwork.base.fields import option
-from openwork.base.limits import BASE, LENGTH, DropRate, HeadCount, TokenCount, Width
+from openwork.base.limits import BASE, HEADS, LENGTH, DropRate, HeadCount, TokenCount, Width
 
 BUCKETS, FURTHEST = 32, 128  # ranges of distances of bucketed positions, and where the last one begins; T5's
 LONGEST, RELATIVE_DISTANCE = 1024, 16  # `maximum_length` and `relative_distance` where they are needed and not given
-
+# Of attention to long texts, where they are needed and not given: BigBird's sizes, half of Longformer's window,
+# and Linformer's mixtures.
+WINDOW, BLOCK, RANDOM_BLOCKS, MIXTURES = 256, 64, 3, 256
+PATTERN_KEYS: dict[str, tuple[str, ...]] = {
+    "attention_window": ("window", "blocks"),
+    "global_tokens": ("window", "blocks"),
+    "attention_block": ("blocks",),
+    "random_blocks": ("blocks",),
+    "mixtures": ("low-rank",),
+}
+ALL_PAIRS = ("alibi", "relative", "bucketed")  # positions that add a number to the score of each pair
 
 FeedForwardName = Literal[
     "relu", "gelu", "gelu-tanh", "swish", "glu", "reglu", "geglu", "geglu-tanh", "swiglu", "convolution"
 ]
 
+GlobalCount = Annotated[int, Field(ge=0, le=LENGTH)]
+RandomCount = Annotated[int, Field(ge=0, le=HEADS)]
 
 PAPER = "Vaswani et al. 2017, section"
 
@@ -38,7 +50,7 @@ class LayerSettings(Settings):
         "Shazeer 2019; Ainslie et al. 2023",
     )
     feedforward_width: Width = option(2048, "d_ff: width inside the feed-forward network", f"{PAPER} 3.3")
-    attention: Literal["scaled", "unscaled", "relu", "additive"] = option(
+    attention: Literal["scaled", "unscaled", "relu", "additive", "linear"] = option(
         "scaled",
         "how attention weights come from queries and keys: scaled is the paper's",
         values={
@@ -46,7 +58,40 @@ class LayerSettings(Settings):
             "unscaled": "softmax(Q K^T), without the root (Luong et al. 2015, section 3.1)",
             "relu": "max(0, Q K^T / sqrt(d_k)) / keys, in place of the softmax (Wortsman et al. 2023)",
             "additive": "softmax(v^T tanh(W_q q + W_k k)), a v for each head (Bahdanau et al. 2015)",
+            "linear": "(elu(Q) + 1) (elu(K) + 1)^T, normalised, by sums over keys (Katharopoulos et al. 2020)",
         },
+    )
+    attention_pattern: Literal["full", "window", "blocks", "low-rank"] = option(
+        "full",
+        "which tokens a token attends to in self-attention: full is the paper's, the others are for long texts",
+        values={
+            "full": "all of them (Vaswani et al. 2017, section 3.2)",
+            "window": "those near it and the first tokens, which attend to all (Beltagy et al. 2020, Longformer)",
+            "blocks": "those of near blocks, of blocks drawn at random, and the first (Zaheer et al. 2020, BigBird)",
+            "low-rank": "mixtures of all of an encoder's tokens; a decoder's is full (Wang et al. 2020, Linformer)",
+        },
+    )
+    attention_window: TokenCount | None = option(
+        None,
+        f"tokens on each side that a token attends to; {WINDOW}, with blocks {BLOCK}, rounded up to whole blocks",
+        "Beltagy et al. 2020, section 3.1: w / 2",
+    )
+    global_tokens: GlobalCount | None = option(
+        None,
+        f"first tokens that attend to all, as all do to them; 1, with blocks {2 * BLOCK}",
+        "Beltagy et al. 2020, section 3.1",
+    )
+    attention_block: TokenCount | None = option(None, f"b: tokens of a block; {BLOCK}", "Zaheer et al. 2020")
+    random_blocks: RandomCount | None = option(
+        None, f"r: blocks drawn at random for each block; {RANDOM_BLOCKS}", "Zaheer et al. 2020, section 2"
+    )
+    mixtures: TokenCount | None = option(
+        None, f"k: mixtures of all tokens that low-rank attention attends to; {MIXTURES}", "Wang et al. 2020, section 4"
+    )
+    attention_chunk: TokenCount | None = option(
+        None,
+        "queries and keys computed at once: the same result in memory that grows with the length alone; all",
+        "Rabe and Staats 2021",
     )
     feedforward: FeedForwardName = option(
         "relu",
@@ -63,6 +108,14 @@ class LayerSettings(Settings):
             "swiglu": "gated by x W sigmoid(x W) (Shazeer 2020, equation 6)",
             "convolution": "relu as two convolutions of one position, which is the same (Vaswani et al. 2017)",
         },
+    )
+    feedforward_rank: Width | None = option(
+        None,
+        "rank of the feed-forward matrices, each then a product of two narrow ones; full",
+        "Winata et al. 2020, section 2.1",
+    )
+    layer_sharing: bool = option(
+        False, "all layers of a stack have the same weights", "Lan et al. 2020, section 3.1 (ALBERT)"
     )
     norm: Literal["post", "pre", "branch", "none", "no-residual"] = option(
         "post",
@@ -161,13 +214,20 @@ class LayerSettings(Settings):
                 hint=f"set head_width to {self.key_width + 1}",
                 code="C037",
             )
-        if self.attention == "additive" and self.positions in ("rotary", "relative"):
+        if self.attention in ("additive", "linear") and self.positions in ("rotary", "relative"):
             raise RuleError(
-                f"{self.positions} positions act on the dot products of queries and keys, and additive attention has "
-                "none",
+                f"{self.positions} positions act on the dot products of queries and keys, and "
+                f"{self.attention} attention has none",
                 hint='set attention = "scaled", or take other positions',
                 code="C089",
             )
+        if self.feedforward_rank is not None and self.feedforward == "convolution":
+            raise RuleError(
+                "feedforward_rank is for networks of matrices, and this one has convolutions",
+                hint='set feedforward = "relu", which computes the same',
+                code="C155",
+            )
+        self._check_long_attention()
         of_positions = {"maximum_length": "learned", "rotary_base": "rotary", "relative_distance": "relative"}
         for key, positions in of_positions.items():
             if getattr(self, key) is not None and self.positions != positions:
@@ -177,6 +237,71 @@ class LayerSettings(Settings):
                     code="C038",
                 )
         return self
+
+    def _check_long_attention(self) -> None:
+        if self.attention_pattern == "low-rank" and self.positions != "learned":
+            raise RuleError(
+                "low-rank attention has weights for each position of the longest text, as learned positions have",
+                hint='set positions = "learned", and maximum_length to the tokens of that text',
+                code="C153",
+            )
+        for key, patterns in PATTERN_KEYS.items():
+            if getattr(self, key) is not None and self.attention_pattern not in patterns:
+                raise RuleError(
+                    f"{key} is for the attention patterns {' and '.join(patterns)}",
+                    hint=f'set attention_pattern = "{patterns[0]}", or leave it out',
+                    code="C150",
+                )
+        ways = {
+            f'attention_pattern = "{self.attention_pattern}"': self.attention_pattern != "full",
+            "attention_chunk": self.attention_chunk is not None,
+            'attention = "linear"': self.attention == "linear",
+        }
+        long = [name for name, chosen in ways.items() if chosen]
+        if len(long) > 1:
+            raise RuleError(
+                f"{' and '.join(long)} are different ways to read long texts",
+                hint=f"leave out {long[0]}",
+                code="C152",
+            )
+        pairs = {
+            f'attention = "{self.attention}"': self.attention in ("relu", "additive"),
+            f'positions = "{self.positions}"': self.positions in ALL_PAIRS,
+            "attention_dropout": self.attention_dropout > 0 and self.attention_pattern == "full",
+        }
+        whole = next((name for name, chosen in pairs.items() if chosen), None)
+        if long and whole:
+            raise RuleError(
+                f"{long[0]} is for long texts, and {whole} needs a number for each pair of tokens",
+                hint=f"leave out {whole}, or {long[0]}",
+                code="C151",
+            )
+
+    @property
+    def window_side(self) -> int:
+        """Tokens of the window on each side, given or by the pattern."""
+        return self.attention_window or (self.block_size if self.attention_pattern == "blocks" else WINDOW)
+
+    @property
+    def global_count(self) -> int:
+        """Global tokens, given or by the pattern."""
+        usual = 2 * self.block_size if self.attention_pattern == "blocks" else 1
+        return usual if self.global_tokens is None else self.global_tokens
+
+    @property
+    def block_size(self) -> int:
+        """Tokens of a block, given or 64."""
+        return self.attention_block or BLOCK
+
+    @property
+    def mixture_count(self) -> int:
+        """Mixtures of low-rank attention, given or 256."""
+        return self.mixtures or MIXTURES
+
+    @property
+    def random_count(self) -> int:
+        """Blocks drawn at random, given or 3."""
+        return RANDOM_BLOCKS if self.random_blocks is None else self.random_blocks
 
     @property
     def key_width(self) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from torch import nn
 
@@ -9,6 +10,7 @@ from openwork.models.layer_settings import BUCKETS, FURTHEST, RELATIVE_DISTANCE,
 from openwork.nn.attention import (
     AdditiveScores,
     Heads,
+    LinearProducts,
     MultiHeadAttention,
     PlainProducts,
     RectifiedProducts,
@@ -18,8 +20,13 @@ from openwork.nn.distances import BucketedBiases, Distances, LinearBiases, NoDis
 from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.feedforward import ConvolutionalFeedForward, FeedForward, GatedFeedForward
 from openwork.nn.kernels import Kernel
+from openwork.nn.kernels.chunked import ChunkedKernel
 from openwork.nn.layers import CausalLayer, DecoderLayer, EncoderLayer
+from openwork.nn.linear_attention import LinearAttention
+from openwork.nn.low_rank import factorise
+from openwork.nn.low_rank_attention import LowRankAttention
 from openwork.nn.normalisation import BatchNorm, Norm, RMSNorm, layer_norm
+from openwork.nn.patterns import BigBird, Pattern, SlidingWindow
 from openwork.nn.positions import (
     LONGEST_WAVE,
     LearnedPositions,
@@ -51,6 +58,7 @@ SCORE_FUNCTIONS: dict[str, Callable[[LayerSettings], ScaledProducts]] = {
     "unscaled": lambda _: PlainProducts(),
     "relu": lambda _: RectifiedProducts(),
     "additive": lambda s: AdditiveScores(s.heads, s.key_width),
+    "linear": lambda _: LinearProducts(),
 }
 NORMS: dict[str, Callable[..., nn.Module]] = {"layer": layer_norm, "rms": RMSNorm, "batch": BatchNorm}
 FEEDFORWARDS: dict[str, Callable[[int, int, float], nn.Module]] = {
@@ -76,6 +84,13 @@ DISTANCES: dict[str, Callable[[LayerSettings, bool], Distances]] = {
     "relative": lambda s, _: RelativeKeys(s.key_width, s.relative_distance or RELATIVE_DISTANCE),
     "bucketed": lambda s, causal: BucketedBiases(s.heads, BUCKETS, FURTHEST, both_ways=not causal),
 }
+# Which pairs of positions self-attention has, by the number of the layer; "full" is in no table.
+PATTERNS: dict[str, Callable[[LayerSettings, int], Pattern]] = {
+    "window": lambda s, _: SlidingWindow(s.window_side, global_tokens=s.global_count),
+    "blocks": lambda s, layer: BigBird(
+        s.block_size, -(-s.window_side // s.block_size), s.global_count, s.random_count, seed=layer
+    ),
+}
 
 
 class Parts:
@@ -83,7 +98,8 @@ class Parts:
 
     def __init__(self, settings: LayerSettings, kernel: Kernel) -> None:
         self.settings = settings
-        self.kernel = kernel
+        chunk = settings.attention_chunk
+        self.kernel = kernel if chunk is None else ChunkedKernel(chunk)
         self.connection_kind = CONNECTIONS[settings.norm]
         self.norm: Norm = partial(NORMS[settings.normalisation], epsilon=settings.norm_epsilon)
 
@@ -100,21 +116,31 @@ class Parts:
         return make(self.settings, causal) if make else NoDistances()
 
     def self_attention(self, layer: int, causal: bool) -> MultiHeadAttention:
-        width = self.settings.stream_start if layer == 0 else self.settings.width
-        return self.attention(width, self.distances(causal))
-
-    def attention(self, width: int, distances: Distances | None = None) -> MultiHeadAttention:
         s = self.settings
-        attention = MultiHeadAttention(
+        width, distances = s.stream_start if layer == 0 else s.width, self.distances(causal)
+        if s.attention_pattern == "low-rank" and not causal:
+            make = partial(LowRankAttention, length=s.table_size, rank=s.mixture_count)
+            return self.attention(width, make, distances=distances)
+        pattern = PATTERNS[s.attention_pattern](s, layer) if s.attention_pattern in PATTERNS else None
+        return self.attention(width, distances=distances, pattern=pattern)
+
+    def attention(
+        self, width: int, make: Callable[..., MultiHeadAttention] | None = None, **options: Any
+    ) -> MultiHeadAttention:
+        """One of the kind that the settings name, unless `make` is another; `options` are for self-attention."""
+        s = self.settings
+        make = make or (LinearAttention if s.attention == "linear" else MultiHeadAttention)
+        attention = make(
             width, Heads(s.heads, s.key_width, s.value_head_width, s.key_value_heads), output_width=s.width,
-            bias=s.attention_bias, weight_dropout=s.attention_dropout, kernel=self.kernel, distances=distances,
+            bias=s.attention_bias, weight_dropout=s.attention_dropout, kernel=self.kernel, **options,
         )  # fmt: skip
         attention.use_score_function(SCORE_FUNCTIONS[s.attention](s))
         return attention
 
     def feedforward(self) -> nn.Module:
         s = self.settings
-        return FEEDFORWARDS[s.feedforward](s.width, s.feedforward_width, s.feedforward_dropout)
+        network = FEEDFORWARDS[s.feedforward](s.width, s.feedforward_width, s.feedforward_dropout)
+        return network if s.feedforward_rank is None else factorise(network, s.feedforward_rank)
 
     def connection(self) -> NormConnection:
         return self.connection_kind(self.settings.width, self.settings.dropout, self.norm)
@@ -126,6 +152,16 @@ class Parts:
             return self.connection()
         width = self.connection_kind.norm_width(before, after)
         return ProjectedResidual(self.connection_kind(width, self.settings.dropout, self.norm), before, after)
+
+    def layers(self, make: Callable[[int], nn.Module], count: int) -> list[nn.Module]:
+        """The layers of a stack. Where they share their weights, one stands for all (Lan et al. 2020, section 3.1).
+
+        The first one has its own if it reads embeddings of another width.
+        """
+        if not self.settings.layer_sharing:
+            return [make(layer) for layer in range(count)]
+        first, own = make(0), self.settings.stream_start != self.settings.width and count > 1
+        return [first, *[make(1) if own else first] * (count - 1)]
 
     def encoder_layer(self, layer: int) -> EncoderLayer:
         attention, feedforward = self.self_attention(layer, causal=False), self.feedforward()

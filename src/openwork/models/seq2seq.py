@@ -65,7 +65,7 @@ class Transformer(Seq2SeqModel[TransformerState], EncodingModel, PackingModel):
     def attend(self, tokens: Tokens, state: TransformerState) -> tuple[StepLogits, StepAttention, TransformerState]:
         with recording(self.decoder.layers[-1].cross_attention) as weights:  # type: ignore[arg-type]
             logits, state = self.step(tokens, state)
-        return logits, weights[""][0].mean(dim=1), state
+        return logits, weights[""][-1].mean(dim=1), state
 
     def packing_problem(self) -> str | None:
         return first_packing_problem(self)

@@ -2,9 +2,10 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from openwork.base.config import Settings
+from openwork.base.errors import RuleError
 from openwork.base.fields import option
 from openwork.base.limits import LENGTH, LayerCount
 from openwork.models.layer_settings import LayerSettings
@@ -66,6 +67,16 @@ class _Stack(Settings):
 
 class DecoderSettings(LayerSettings, _Stack):
     """The decoder of the paper without an encoder: it continues what it has read (Radford et al. 2018, GPT)."""
+
+    @model_validator(mode="after")
+    def _sees_no_later_token(self) -> "DecoderSettings":
+        if self.attention_pattern == "low-rank":
+            raise RuleError(
+                "low-rank attention mixes all tokens of a text, and a language model must not see later ones",
+                hint='set attention_pattern = "window" or "blocks"',
+                code="C154",
+            )
+        return self
 
 
 Count = Annotated[int, Field(ge=0, le=LENGTH)]

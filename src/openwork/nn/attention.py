@@ -1,17 +1,19 @@
 """Multi-head attention (section 3.2.2 of the paper)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from openwork.base.messages import msg
-from openwork.nn.cache import KeyValue
+from openwork.nn.cache import KeyValue, extend
 from openwork.nn.distances import Distances, NoDistances, Rotary
-from openwork.nn.kernels import Kernel, WeightFunction, fused, packed, scale_of
+from openwork.nn.kernels import Kernel, WeightFunction, fused, linear, packed, scale_of
 from openwork.nn.kernels.reference import attention_scores, masked_scores, softmax_over
 from openwork.nn.masks import Mask
+from openwork.nn.patterns import Pattern
 from openwork.nn.shapes import Bias, Keys, Queries, Scores
 
 
@@ -55,6 +57,17 @@ def rectified_weights(query: Queries, key: Keys, mask: Mask, scale: float, bias:
         return scores.relu() / key.shape[-2]
     count = allowed.expand(*allowed.shape[:-1], key.shape[-2]).sum(dim=-1, keepdim=True).clamp(min=1)
     return masked_scores(scores, allowed, fill=0.0).relu() / count
+
+
+class LinearProducts(ScaledProducts):
+    """phi(q)^T phi(k), divided by its sum over the keys (Katharopoulos et al. 2020, equation 4).
+
+    Kernels compute what they give by sums (`kernels/linear.py`).
+    """
+
+    @property
+    def weight_function(self) -> WeightFunction:
+        return linear.weights
 
 
 class AdditiveScores(ScaledProducts):
@@ -122,7 +135,10 @@ class MultiHeadAttention(KernelAttention):
         weight_dropout: drops attention weights while training; not in the paper.
         kernel: computes equation 1.
         distances: how scores depend on the distance; the paper's do not.
+        pattern: which pairs of positions of a long text there are; None: the paper's, all.
     """
+
+    weighs_tokens: bool = True  # whether there is a weight for each query and each token that it has read
 
     def __init__(
         self,
@@ -134,8 +150,10 @@ class MultiHeadAttention(KernelAttention):
         weight_dropout: float = 0.0,
         kernel: Kernel = fused.attention,
         distances: Distances | None = None,
+        pattern: Pattern | None = None,
     ) -> None:
         super().__init__(kernel)
+        self.pattern = pattern
         shared = heads.key_value_count or heads.count
         self.heads = heads
         self.use_score_function(ScaledProducts())
@@ -170,6 +188,10 @@ class MultiHeadAttention(KernelAttention):
         key = self.split(self.key(x), self.heads.width)
         return KeyValue(self.distances.rotate(key, first), self.split(self.value(x), self.heads.value_width))
 
+    def grow(self, past: Any, x: Float[Tensor, "batch key width"], mask: Mask) -> Any:
+        """The keys and values of the positions so far (None: there are none) and of `x`, which follow them."""
+        return extend(past, self.keys_values(x, 0 if past is None else past.size))
+
     def forward(
         self, x: Float[Tensor, "batch query width"], keys_values: KeyValue, mask: Mask
     ) -> Float[Tensor, "batch query output_width"]:
@@ -178,6 +200,7 @@ class MultiHeadAttention(KernelAttention):
         query = self.queries(x, keys_values.size - x.shape[1])
         bias = self.distances.bias(query, keys_values.size, self.scale)
         shared = keys_values.for_heads(self.heads.count)
+        mask = mask if self.pattern is None else replace(mask, pattern=self.pattern)
         own = {} if self.weighing.weight_function is None else {"weight_function": self.weighing.weight_function}
         heads = self.kernel(query, shared.key, shared.value, mask, self.scale, dropout, bias, **own)
         return self.output(self.join(heads))
@@ -188,6 +211,8 @@ class MultiHeadAttention(KernelAttention):
             return msg("these positions add a number to each score, which the kernel for packed rows cannot")
         if self.weighing.weight_function is not None:
             return msg("the kernel for packed rows has the softmax of dot products alone")
+        if self.pattern is not None or not self.weighs_tokens:
+            return msg("the kernel for packed rows computes all pairs of a sentence's tokens")
         if self.weight_dropout > 0:
             return msg("the kernel for packed rows has no dropout of attention weights")
         if not packed.fits(self.heads.width, self.heads.value_width):

@@ -1,7 +1,7 @@
 """Keys and values that later steps need again: values that are passed in and returned, never kept on a module."""
 
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Int
@@ -25,6 +25,16 @@ def select_rows(value: Any, rows: Int[Tensor, "new_rows"]) -> Any:
     if isinstance(value, tuple):
         return tuple(select_rows(one, rows) for one in value)
     return value.select(rows) if hasattr(value, "select") else value
+
+
+@runtime_checkable
+class PastPositions(Protocol):
+    """What a self-attention keeps of the positions so far: `KeyValue`, or the sums of `linear_attention.py`."""
+
+    @property
+    def size(self) -> int:
+        """Number of positions."""
+        ...
 
 
 @dataclass(frozen=True)

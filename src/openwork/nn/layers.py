@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from openwork.nn.attention import MultiHeadAttention
-from openwork.nn.cache import KeyValue, Selectable, extend
+from openwork.nn.cache import KeyValue, PastPositions, Selectable
 from openwork.nn.masks import CAUSAL, Mask
 from openwork.nn.residual import SublayerConnection
 from openwork.nn.shapes import Vectors
@@ -72,7 +72,7 @@ class LayerCache(Selectable):
     """What one decoder layer needs again: the memory's keys and values, and those of the positions so far."""
 
     memory: KeyValue
-    past: KeyValue | None = None
+    past: PastPositions | None = None
 
     @property
     def position(self) -> int:
@@ -109,7 +109,7 @@ class DecoderLayer(nn.Module):
         `self_mask` is for callers with masks of their own.
         """
         inside = self.self_wiring.before(x)
-        past = extend(cache.past, self.self_attention.keys_values(inside, cache.position))
+        past = self.self_attention.grow(cache.past, inside, self_mask)
         x = self.self_wiring.after(x, self.self_attention(inside, past, self_mask))
         inside = self.cross_wiring.before(x)
         x = self.cross_wiring.after(x, self.cross_attention(inside, cache.memory, memory_mask))
@@ -137,14 +137,14 @@ class CausalLayer(nn.Module):
         self.self_wiring, self.feedforward_wiring = wirings
 
     def forward(
-        self, x: Vectors, past: KeyValue | None = None, mask: Mask = CAUSAL
-    ) -> tuple[Float[Tensor, "batch position after"], KeyValue]:
+        self, x: Vectors, past: PastPositions | None = None, mask: Mask = CAUSAL
+    ) -> tuple[Float[Tensor, "batch position after"], PastPositions]:
         """`x` holds the positions after those in `past`; returns them, and the keys and values that include them.
 
         `mask` describes which of all these positions attend to which.
         """
         inside = self.self_wiring.before(x)
-        past = extend(past, self.self_attention.keys_values(inside, 0 if past is None else past.size))
+        past = self.self_attention.grow(past, inside, mask)
         x = self.self_wiring.after(x, self.self_attention(inside, past, mask))
         return self.feedforward_wiring.after(x, self.feedforward(self.feedforward_wiring.before(x))), past
 

@@ -1,4 +1,4 @@
-"""Low-rank adapters (LoRA): a linear layer whose matrix is frozen, plus a trained product of two narrow matrices."""
+"""Products of two narrow matrices: beside a frozen matrix (low-rank adapters, LoRA), or in the place of a matrix."""
 
 import math
 
@@ -35,6 +35,26 @@ class AdaptedLinear(nn.Linear):
         layer.weight = nn.Parameter(merged_weight(self.weight.detach(), self.down, self.up, self.scale))
         layer.bias = self.bias
         return layer.train(self.training)
+
+
+class FactorisedLinear(nn.Module):
+    """x D^T E^T + b, with D (rank, inputs) and E (outputs, rank) (Winata et al. 2020, section 2.1)."""
+
+    def __init__(self, layer: nn.Linear, rank: int) -> None:
+        super().__init__()
+        self.down = nn.Linear(layer.in_features, rank, bias=False)  # D
+        self.up = nn.Linear(rank, layer.out_features, bias=layer.bias is not None)  # E
+
+    def forward(self, x: Float[Tensor, "*rows inputs"]) -> Float[Tensor, "*rows outputs"]:
+        return self.up(self.down(x))
+
+
+def factorise(network: nn.Module, rank: int) -> nn.Module:
+    """The network with its linear layers as products of rank `rank`."""
+    for name, layer in list(network.named_children()):
+        if isinstance(layer, nn.Linear):
+            setattr(network, name, FactorisedLinear(layer, rank))
+    return network
 
 
 def merged_weight(weight: Tensor, down: Tensor, up: Tensor, scale: Tensor) -> Tensor:

@@ -1,6 +1,7 @@
 """Attention masks: which keys each query may attend to. True always means *may attend*; no other file makes masks.
 
-Callers describe a mask (`Mask`); a kernel uses the description (a fast path) or its booleans.
+Callers describe a mask (`Mask`); a kernel uses the description (a fast path) or its booleans. Masks of long texts leave
+most pairs out by a pattern (`nn/patterns.py`).
 """
 
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from openwork.nn.patterns import Pattern
 from openwork.nn.shapes import Lengths
 
 
@@ -71,6 +73,7 @@ class Mask:
     `allowed`: further booleans, broadcastable to (batch, head, query, key); None: no such condition.
     `segments`: those of the queries' row and of the keys', as many on both sides; a query sees only the keys of the
     sentence with its own number. None: a row is a sentence.
+    `pattern`: which pairs of a row's real positions there are, of self-attention; None: all.
     """
 
     key_lengths: Tensor | None = None
@@ -78,12 +81,13 @@ class Mask:
     allowed: Tensor | None = None
     segments: tuple[Segments, Segments] | None = None
     key_starts: Tensor | None = None
+    pattern: Pattern | None = None
 
     @property
     def is_only_causal(self) -> bool:
         """Whether the order is the one condition, so that a kernel needs no booleans."""
         return self.is_causal and all(
-            other is None for other in (self.key_lengths, self.allowed, self.segments, self.key_starts)
+            other is None for other in (self.key_lengths, self.allowed, self.segments, self.key_starts, self.pattern)
         )
 
     def boolean(self, query_size: int, key_size: int, device: torch.device) -> Tensor | None:
@@ -98,8 +102,35 @@ class Mask:
             conditions.append((queries[:, None] == keys[None, :])[None, None])
         if self.is_causal and query_size > 1:  # one query is the last one: nothing is later than it
             conditions.append(causal(query_size, key_size, device))
+        if self.pattern is not None:
+            keys = self.places(key_size, device)
+            queries = keys[:, key_size - query_size :]
+            conditions.append(self.pattern.boolean(queries, keys, self.counts(key_size, device), self.is_causal))
         given = [condition for condition in conditions if condition is not None]
         return reduce(torch.Tensor.__and__, given) if given else None
+
+    def places(self, size: int, device: torch.device) -> Int[Tensor, "#batch key"]:
+        """The position of each column in its sentence; negative for padding on the left."""
+        columns = torch.arange(size, device=device)[None]
+        return columns if self.key_starts is None else columns - self.key_starts[:, None]
+
+    def counts(self, size: int, device: torch.device) -> Int[Tensor, "#batch"]:
+        """The real positions of each row of `size` columns."""
+        if self.key_lengths is not None:
+            return self.key_lengths
+        whole = torch.full((1,), size, device=device)
+        return whole if self.key_starts is None else whole - self.key_starts
+
+    def pairs(self, queries: Int[Tensor, "... query 1"], keys: Int[Tensor, "... key"]) -> Tensor | None:
+        """Padding and order as booleans for some columns, broadcastable to (batch, head, query, key)."""
+        conditions = []
+        if self.key_lengths is not None:
+            conditions.append(keys < self.key_lengths[:, None, None, None])
+        if self.key_starts is not None:
+            conditions.append(keys >= self.key_starts[:, None, None, None])
+        if self.is_causal:
+            conditions.append((keys <= queries)[None, None])
+        return reduce(torch.Tensor.__and__, conditions) if conditions else None
 
 
 EVERYTHING = Mask()

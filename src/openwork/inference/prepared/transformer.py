@@ -27,7 +27,7 @@ from openwork.models.seq2seq import Transformer
 from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.distances import NoDistances
 from openwork.nn.feedforward import ConvolutionalFeedForward
-from openwork.nn.low_rank import AdaptedLinear
+from openwork.nn.low_rank import AdaptedLinear, FactorisedLinear
 from openwork.nn.masks import Mask
 from openwork.nn.positions import (
     LearnedPositions,
@@ -44,12 +44,14 @@ def can_be_prepared(model: nn.Module) -> bool:
     """Whether it is a Transformer in float32 on a CPU with plain dot-product attention and no shared heads."""
     if type(model) is not Transformer or model.output.device.type != "cpu" or model.output.dtype is not torch.float32:
         return False
-    if any(isinstance(part, ConvolutionalFeedForward | AdaptedLinear) for part in model.modules()):
+    if any(isinstance(part, ConvolutionalFeedForward | AdaptedLinear | FactorisedLinear) for part in model.modules()):
         return False
     attentions = [part for part in model.modules() if isinstance(part, MultiHeadAttention)]
     return all(
         isinstance(one.distances, NoDistances)
         and one.weighing.weight_function is None
+        and one.pattern is None
+        and one.weighs_tokens
         and one.heads.key_value_count in (None, one.heads.count)
         for one in attentions
     )

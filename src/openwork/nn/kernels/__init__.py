@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import torch
 from torch import Tensor
 
 from openwork.nn.masks import Mask
@@ -22,3 +23,8 @@ softmax of scaled dot products (`nn/attention.py`).
 def scale_of(head_width: int) -> float:
     """1 / sqrt(d_k), which keeps the variance of the scores at 1 however wide a head is (section 3.2.1)."""
     return head_width**-0.5
+
+
+def widened(*heads: Tensor) -> tuple[Tensor, ...]:
+    """In float32 at least, as sums over thousands of keys need the digits."""
+    return tuple(one.to(torch.promote_types(one.dtype, torch.float32)) for one in heads)

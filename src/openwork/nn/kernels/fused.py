@@ -4,7 +4,7 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 from openwork.machine.thresholds import PLAIN_ATTENTION
-from openwork.nn.kernels import WeightFunction, reference, short
+from openwork.nn.kernels import WeightFunction, linear, reference, short, sparse
 from openwork.nn.masks import Mask
 from openwork.nn.shapes import Bias, HeadOutputs, Keys, Queries, Values
 
@@ -20,8 +20,12 @@ def attention(
     weight_function: WeightFunction | None = None,
 ) -> HeadOutputs:
     """Attention(Q, K, V) = softmax(scale Q K^T) V, equation 1 with scale = 1 / sqrt(d_k)."""
+    if weight_function is linear.weights and bias is None and not dropout:
+        return linear.attention(query, key, value, mask)
     if weight_function is not None:
         return reference.attention(query, key, value, mask, scale, dropout, bias, weight_function)
+    if sparse.is_worthwhile(query, mask) and bias is None:
+        return sparse.attention(query, key, value, mask, scale, dropout)
     queries, keys = query.shape[-2], key.shape[-2]
     if short.is_short(query, key, bias, dropout):
         return short.attention(query, key, value, mask.boolean(queries, keys, query.device), scale)

@@ -54,7 +54,7 @@ def attention(
 
 def _segments(mask: Mask) -> tuple[Segments, Segments]:
     """Those of the queries and of the keys; a causal mask is for self-attention."""
-    others = (mask.allowed, mask.key_lengths, mask.key_starts)
+    others = (mask.allowed, mask.key_lengths, mask.key_starts, mask.pattern)
     if mask.segments is None or any(other is not None for other in others):
         raise ValueError("packed attention needs segments, and no other condition than the order")
     return mask.segments
