@@ -58,5 +58,5 @@ class SourceEncoder(ABC):
         """Pieces of the vocabulary, or the features of a position: what a model's first matrix depends on."""
 
     @abstractmethod
-    def encode_batch(self, sources: Sequence[str]) -> list[Any]:
+    def encode_batch(self, sources: Sequence[str], /) -> list[Any]:
         """The ids of each source, without start or end; or its numbers as they are kept, an array of numpy."""

@@ -82,8 +82,6 @@ class SequenceModel(nn.Module, ABC, Generic[StateT]):
 
     output: Tensor
     bias: nn.Parameter | None
-    weighs_tokens: bool = True
-    """Whether its attention, where it has one, has a weight for each token, which can be shown."""
     continues: bool = False
     """Whether a target continues its source, so that one may be empty and `maximum_length` is for both together."""
 
@@ -99,6 +97,11 @@ class SequenceModel(nn.Module, ABC, Generic[StateT]):
     def maximum_length(self) -> int | None:
         """The most tokens, end symbol included, that a source or a target may have; None: any number."""
         return None
+
+    @property
+    def weighs_tokens(self) -> bool:
+        """Whether its attention, where it has one, has a weight for each token, which can be shown."""
+        return True
 
     @property
     def output_weight(self) -> Tensor:

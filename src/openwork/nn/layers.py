@@ -144,9 +144,9 @@ class CausalLayer(nn.Module):
         `mask` describes which of all these positions attend to which.
         """
         inside = self.self_wiring.before(x)
-        past = self.self_attention.grow(past, inside, mask)
-        x = self.self_wiring.after(x, self.self_attention(inside, past, mask))
-        return self.feedforward_wiring.after(x, self.feedforward(self.feedforward_wiring.before(x))), past
+        grown = self.self_attention.grow(past, inside, mask)
+        x = self.self_wiring.after(x, self.self_attention(inside, grown, mask))
+        return self.feedforward_wiring.after(x, self.feedforward(self.feedforward_wiring.before(x))), grown
 
 
 def layers_of(model: nn.Module) -> list[nn.Module]:

@@ -35,13 +35,14 @@ def attention(
     if mask.pattern is None or any(other is not None for other in (bias, weight_function, mask.allowed)):
         return reference.attention(query, key, value, mask, scale, dropout, bias, weight_function)
     with torch.autocast(query.device.type, enabled=False):
-        heads = widened(query, key, value)
+        q, k, v = widened(query, key, value)
         if mask.key_starts is None:
-            return _from_the_left(*heads, mask, scale, dropout).to(query.dtype)
+            return _from_the_left(q, k, v, mask, scale, dropout).to(query.dtype)
         size, starts = key.shape[-2], mask.key_starts
-        heads = tuple(_moved(one, starts[:, None] + torch.arange(size, device=starts.device)) for one in _level(*heads))
+        by = starts[:, None] + torch.arange(size, device=starts.device)
+        q, k, v = (_moved(one, by) for one in _level(q, k, v))
         moved = replace(mask, key_starts=None, key_lengths=size - starts)
-        found = _from_the_left(*heads, moved, scale, dropout)
+        found = _from_the_left(q, k, v, moved, scale, dropout)
         places = torch.arange(size - query.shape[-2], size, device=starts.device) - starts[:, None]
         return (_moved(found, places) * (places >= 0)[:, None, :, None]).to(query.dtype)
 
