@@ -202,6 +202,8 @@ class Draft:
                 continue
             else:
                 settings = described.get_default(call_default_factory=True)
+            if settings is None:  # a section that other toolkits have not, such as [picture]
+                continue
             found |= {f"{section}.{key}": getattr(settings, key) for key in type(settings).model_fields}
         return {**found, "model.kind": "transformer"}
 

@@ -25,6 +25,7 @@ SAMPLES: dict[str, str] = {
     "xliff": '<xliff version="1.2"><file source-language="en" target-language="de"><body><trans-unit id="1">'
     "<source>dog</source><target>Hund</target></trans-unit></body></file></xliff>\n",
     "po": 'msgid "dog"\nmsgstr "Hund"\n',
+    "conll": "dog Hund\n",
 }
 XML = ("tmx", "xliff")
 formats = pytest.mark.parametrize("name", FORMATS)
