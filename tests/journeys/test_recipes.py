@@ -38,8 +38,10 @@ def test_recipe_computes_in_miniature(path: Path):
     small = {"width": 8, "heads": 2, "feedforward_width": 8, "encoder_layers": 1, "decoder_layers": 1, "layers": 1}
     small = {key: value for key, value in small.items() if key in type(resolve_run(layer).model).model_fields}
     mapping = {**layer.mapping, "model": {**layer.mapping.get("model", {}), **small}}
-    model = build_model(resolve_run(Layer(mapping, layer.origins)).model, 20, 20).eval()
-    source, target = torch.tensor([[5, 6, 3]]), torch.tensor([[2, 7]])
+    run = resolve_run(Layer(mapping, layer.origins))
+    model = build_model(run.model, run.picture.form.features if run.picture else 20, 20).eval()
+    source = torch.rand(1, 3, run.picture.form.features) if run.picture else torch.tensor([[5, 6, 3]])
+    target = torch.tensor([[2, 7]])
     assert model(source, torch.tensor([3]), target).shape == (1, 2, model.output_weight.shape[1])
 
 

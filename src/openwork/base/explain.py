@@ -81,7 +81,8 @@ def _unknown_key(
     elsewhere = [other for other in all_keys(model) if other.last == key[-1]]
     hint = nearest(key[-1], names)
     if not hint and elsewhere:
-        hint = f"did you mean {elsewhere[0].name}? It belongs in the section {elsewhere[0].header}"
+        near = next((one for one in elsewhere if one.name.split(".")[0] in origins), elsewhere[0])
+        hint = f"did you mean {near.name}? It belongs in the section {near.header}"
     elif not hint and (far := difflib.get_close_matches(key[-1], names, n=1, cutoff=0.45)):
         hint = f"the nearest name is {far[0]}"
     where = f"[{section}] knows" if section else "known at the top are"

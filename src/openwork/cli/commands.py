@@ -41,7 +41,9 @@ GROUPS = (
         "translate": CommandEntry(
             "translate", "translate", "Translate standard input, or a folder of files, line for line."
         ),
-        "classify": CommandEntry("labelling", "classify", "Classify each line of standard input."),
+        "classify": CommandEntry(
+            "labelling", "classify", "Classify each line of standard input: texts, or paths of pictures."
+        ),
         "tag": CommandEntry("labelling", "tag", "Tag each word of each line of standard input."),
         "fill": CommandEntry("labelling", "fill", "Fill the gaps, written [MASK], of each line of standard input."),
         "answer": CommandEntry("labelling", "answer", "Find the answer to a question in a text, line for line."),

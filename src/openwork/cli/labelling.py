@@ -30,7 +30,7 @@ def _label(task: Literal["classify", "tag", "fill", "answer"], bundle: Path, opt
 
 
 def classify(*, bundle: Bundle, options: LabelOptions) -> None:
-    """Classify each line of standard input: a text, or the path of a picture.
+    """Classify each line of standard input: texts, or paths of pictures.
 
     A tab separates the two texts of a pair.
 

@@ -258,7 +258,7 @@ def _change_line(changes: Sequence[str]) -> str:
 
 def differences(before: RunSettings, now: RunSettings) -> list[str]:
     """The keys whose values differ, as `section.key: old -> new`."""
-    old, new = before.model_dump(mode="json"), now.model_dump(mode="json")
+    old, new = ({name: values or {} for name, values in one.model_dump(mode="json").items()} for one in (before, now))
     return [
         f"{section}.{key}: {old[section].get(key)} -> {new[section].get(key)}"
         for section in old

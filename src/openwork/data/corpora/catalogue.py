@@ -23,7 +23,7 @@ CORPORA: dict[str, NamedCorpus] = {
     ),
     "dialogues": NamedCorpus("generated", "built in", pairs=(40_000, 1_000, 1_000), generate=dialogues.generate),
     "entities": NamedCorpus(
-        "generated, with names of Unicode CLDR (Unicode License v3)",
+        entities.TERMS,
         "built in",
         pairs=(20_000, 1_000, 1_000),
         generate=entities.generate,

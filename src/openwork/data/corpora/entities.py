@@ -11,6 +11,7 @@ from random import Random
 
 from babel import Locale
 
+from openwork.base.messages import msg
 from openwork.data.corpora.corpus import check_split, split_of
 from openwork.data.records import Pair
 
@@ -24,6 +25,7 @@ Park Rhodes Ritchie Rivers Scott Shannon Stone Turing Wales Washington West York
 """
 _TRADES = "Airways Bank Brewery Institute Insurance Motors Press Railways Steel Telecom University"
 FIRST, LAST, TRADES = _FIRST.split(), _LAST.split(), _TRADES.split()
+TERMS = msg("generated, with names of Unicode CLDR (Unicode License v3)")
 KINDS = {"{person}": "PER", "{place}": "LOC", "{company}": "ORG"}
 TEMPLATES = tuple(
     line.split()
