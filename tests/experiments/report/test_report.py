@@ -225,6 +225,21 @@ def test_the_gains_of_the_protocol(tmp_path: Path):
     assert section(document, "The test set")[0] == ["The test set has not been touched."]
 
 
+def test_short_trials_flatter_nothing(tmp_path: Path):
+    """They chose settings with a seed of their own, so no column leaves a seed out, and no mean lacks a trial."""
+    folder = protocol(tmp_path / "e")
+    file = folder / "experiment.toml"
+    file.write_text(file.read_text("utf-8").replace("updates = 500", "updates = 500\nsearch = 0.2"), "utf-8")
+    trial(folder, 90, "lstm", 4, 9.0, group="settings of lstm", short=True)
+    document = report_of(read_results(folder))
+    assert ("seeds", "3") in document.facts
+    _, tables = section(document, "What the structure gains, and what the tuning gains")
+    assert not any("without seed" in column for column in tables["tf against lstm"].columns)
+    assert {len(row) for row in tables["tf against lstm"].rows} == {len(tables["tf against lstm"].columns)}
+    sentences, _ = section(document, "What would have changed the conclusion")
+    assert not any("flatters" in sentence for sentence in sentences)
+
+
 def test_the_same_trainings_under_two_names_are_compared_once(tmp_path: Path):
     folder = experiment(tmp_path / "e", "protocol")
     for seed, score in enumerate((25.0, 25.2, 25.1), start=1):

@@ -101,10 +101,10 @@ def of_validation(validation: Ranking | None, test: Ranking | None) -> Iterator[
 def of_failures(results: ExperimentResults) -> Iterator[str]:
     """The arms of which trials failed or were pruned: their mean is of those that finished, which flatters it."""
     for arm in results.arms:
-        counted = len(arm.scores)
-        if 0 < counted < len({trial.seed for trial in arm.trials}):
+        counted, whole = len(arm.scores), [trial for trial in arm.trials if not trial.short]
+        if 0 < counted < len({trial.seed for trial in whole}):
             yield msg(
-                f"Of {arm.name} {len(arm.trials) - counted} of {len(arm.trials)} trials do not count: its mean is that "
+                f"Of {arm.name} {len(whole) - counted} of {len(whole)} trials do not count: its mean is that "
                 "of the others, which flatters it."
             )
 

@@ -42,7 +42,7 @@ def write_report(folder: Path, language: str = "en") -> list[Path]:
 def report_of(results: ExperimentResults) -> ReportDocument:
     """Everything that the report says."""
     finished = sum(trial.score is not None for trial in results.trials)
-    seeds = sorted({trial.seed for trial in results.trials})
+    seeds = {trial.seed for trial in results.trials if not trial.short}
     facts = [
         (msg("trials"), counted(len(results.trials))),
         (msg("that count"), counted(finished)),
