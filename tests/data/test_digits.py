@@ -23,6 +23,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "openwork" / "digits"
 
 
+@pytest.mark.slow
 def test_every_digit_is_in_one_split(cache: Path) -> None:
     pytest.importorskip("PIL", reason="needs the extra vision")
     datasets = pytest.importorskip("sklearn.datasets", reason="needs the extra tasks")

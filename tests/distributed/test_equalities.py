@@ -10,7 +10,7 @@ from training.tiny import make_store
 
 pytestmark = pytest.mark.slow
 
-ROUNDING = 4e-6  # of float32 sums in another order: the most that was seen is 1.6e-6, on a processor with AVX-512
+ROUNDING = 2e-6  # of float32 sums in another order: the most that was seen is 1.6e-6, on a processor with AVX-512
 
 
 @pytest.mark.parametrize("count", [2, 4])

@@ -329,6 +329,7 @@ def test_the_commonest_tag_of_a_word() -> None:
         label_baseline([], train, "cities")
 
 
+@pytest.mark.slow
 def test_words_without_their_order(call: Call, tmp_path: Path) -> None:
     pytest.importorskip("sklearn", reason="scikit-learn is not installed (the extra tasks)")
     rows = [(text, label) for text, label, _ in sentences(40)]

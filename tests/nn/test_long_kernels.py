@@ -84,6 +84,7 @@ class Largest(TorchDispatchMode):
         return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("kernel", ["chunked", "window", "blocks", "linear"])
 def test_no_tensor_grows_with_the_square_of_the_length(kernel: str, causal: bool) -> None:

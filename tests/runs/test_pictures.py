@@ -28,6 +28,8 @@ from openwork.signals.settings import PictureSettings
 
 Image = pytest.importorskip("PIL.Image", reason="needs the extra vision")
 
+pytestmark = pytest.mark.slow
+
 RUN = """
 [picture]
 height = 4
