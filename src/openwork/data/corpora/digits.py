@@ -58,7 +58,7 @@ def _home(folder: Path | None) -> Path:
 def _load() -> Iterator[tuple[bytes, int]]:
     """Each digit as a file in the format PGM, white on black, and its class."""
     try:
-        from sklearn.datasets import load_digits
+        from sklearn.datasets import load_digits  # type: ignore[import-not-found]
     except ImportError as error:
         raise DataError(
             "the corpus digits is in the package scikit-learn, which is not installed",
