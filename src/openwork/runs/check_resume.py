@@ -1,8 +1,8 @@
 """`openwork train --check-resume`: a training, killed and restarted, must give the same state as one undisturbed.
 
-The training makes some updates, writes a checkpoint, makes as many updates again, and writes a second checkpoint. Then
-the process is killed as by a power cut, the second checkpoint is moved away, and the same command is run again: it
-begins at the first checkpoint and must write the second one again with the same numbers.
+The training makes some updates, writes a checkpoint, makes as many updates again, and writes a second checkpoint. There
+the process ends as by a power cut, the second checkpoint is moved away, and the same training is run again: it begins
+at the first checkpoint and must write the second one again with the same numbers.
 """
 
 import json
@@ -10,7 +10,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,14 +25,18 @@ from openwork.base.phrases import AsIs, Joined
 from openwork.base.records import read_records
 from openwork.machine.device import choose_device
 from openwork.models.weights import read_tensors
+from openwork.runs.file.resolve import resolve
 from openwork.runs.file.settings import RunSettings
 from openwork.runs.folder import RunFolder
-from openwork.training.checkpoint import MOVING_AVERAGE, OPTIMISER, STATE, WEIGHTS, checkpoints
+from openwork.runs.train import train_bundle
+from openwork.training.checkpoint import MOVING_AVERAGE, OPTIMISER, STATE, WEIGHTS, checkpoint_step, path_of
+from openwork.training.loop import LoopState, Observer
 
 UPDATES = 3  # before the first checkpoint, and again before the second
 SENTENCES = 8  # that the validations at the checkpoints translate
 GPU_TOLERANCE = 1e-3  # greatest relative difference there: its sums are added up in no fixed order
-POLLS = 0.05  # seconds
+KILLED = 75  # exit status of the child where the second checkpoint is written
+CHILD = "import sys; from openwork.runs.check_resume import train_until_killed; train_until_killed(*sys.argv[1:])"
 
 
 @dataclass(frozen=True)
@@ -69,12 +72,12 @@ def check_resume(settings: RunSettings, report: Callable[[str], None]) -> list[S
         atomic_write_text(run_file, to_toml(settings.model_copy(update={"training": early})))
         report(f"training without a disturbance for {2 * UPDATES} updates")
         _train_and_kill(run_file, out)
-        aside = Path(place) / "undisturbed"
-        checkpoints(folder.checkpoints)[-1].rename(aside)
+        second, aside = path_of(folder.checkpoints, 2 * UPDATES), Path(place) / "undisturbed"
+        second.rename(aside)
         report(f"killed; restarting at the checkpoint of update {UPDATES}")
         _train_and_kill(run_file, out)
-        resumed, records = checkpoints(folder.checkpoints)[-1], list(read_records(folder.records))
-        return list(_compare(aside, resumed, records, 0.0 if choose_device().type == "cpu" else GPU_TOLERANCE))
+        records = list(read_records(folder.records))
+        return list(_compare(aside, second, records, 0.0 if choose_device().type == "cpu" else GPU_TOLERANCE))
 
 
 def resume_lines(found: Sequence[StateDifference]) -> Iterator[str]:
@@ -92,21 +95,28 @@ def resume_lines(found: Sequence[StateDifference]) -> Iterator[str]:
         yield msg("a training that is killed and run again would become another one: please report this")
 
 
+class KillingObserver(Observer):
+    """Ends the process at once, as a power cut does, when the second checkpoint is written."""
+
+    def saved(self, run: LoopState, folder: Path) -> None:
+        if checkpoint_step(folder) == 2 * UPDATES:
+            os._exit(KILLED)
+
+
+def train_until_killed(run_file: str, out: str) -> None:
+    """What the child process does."""
+    try:
+        train_bundle(resolve(Path(run_file), [], {}, print).settings, Path(out), print, [KillingObserver()])
+    except OpenworkError as error:
+        sys.exit(str(error))
+
+
 def _train_and_kill(run_file: Path, out: Path) -> None:
-    """Runs the command until the second checkpoint is whole, then kills it."""
-    command = [sys.executable, "-m", "openwork", "train", str(run_file), "--out", str(out)]
-    last = RunFolder(out).checkpoints / f"step-{2 * UPDATES:08d}" / STATE
+    """Trains until the second checkpoint is whole, in a process that ends there."""
     with tempfile.TemporaryFile() as output:
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env={**os.environ, "PYTHONUNBUFFERED": "1"}
-        )
-        try:
-            while process.poll() is None and not last.is_file():
-                time.sleep(POLLS)
-        finally:
-            process.kill()
-            process.wait()
-        if not last.is_file():
+        command = [sys.executable, "-c", CHILD, str(run_file), str(out)]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, check=False)
+        if done.returncode != KILLED:
             output.seek(0)
             lines = output.read().decode("utf-8", errors="replace").strip().splitlines()
             raise OpenworkError(
