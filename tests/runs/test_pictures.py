@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,9 @@ from openwork.checks.keeping import EXPORTED
 from openwork.checks.verify import verify
 from openwork.data.readers.formats import without_skips
 from openwork.data.readers.pictures import read_pictures
+from openwork.data.records import UNSAID
+from openwork.data.settings import OriginSettings
+from openwork.data.sources import hold_out, source_of
 from openwork.evaluation.evaluate import EvaluationSet
 from openwork.evaluation.labels import evaluate_labels
 from openwork.runs.check_resume import check_resume
@@ -148,6 +152,23 @@ def test_a_table_is_read_as_a_folder(trained: Path, tmp_path: Path) -> None:
     skips: dict[str, Any] = {}
     list(without_skips(read_pictures(trained / "train"), skips))
     assert [one.count for one in skips.values()] == [1]
+
+
+def test_copies_of_a_folder_and_their_tables_are_divided_alike(trained: Path, tmp_path: Path) -> None:
+    shutil.copytree(trained / "train", tmp_path / "elsewhere" / "copy")
+    held = []
+    for folder in (trained / "train", tmp_path / "elsewhere" / "copy"):
+        table = folder / "table.csv"
+        pairs = list(without_skips(read_pictures(folder), {}))
+        lines = [f"{Path(pair.source).relative_to(folder)},{pair.target}\n" for pair in pairs]
+        table.write_text("".join(["file,label\n", *lines]))
+        for given in (folder, table):
+            found = source_of(OriginSettings(pictures=str(given)), "train", UNSAID)
+            train, valid = hold_out(found, 0.3)
+            held.append([Path(pair.source).relative_to(folder) for pair in valid.read()])
+            assert len(held[-1]) + sum(1 for _ in train.read()) == len(pairs) == 40
+        table.unlink()
+    assert 0 < len(held[0]) < 40 and held == [held[0]] * 4
 
 
 TABLES = {
