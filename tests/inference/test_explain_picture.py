@@ -29,7 +29,6 @@ from openwork.signals.settings import PictureSettings
 from openwork.text.pair import TokenizerPair
 from openwork.text.pieces.words import Labels
 
-
 pytestmark = pytest.mark.slow
 
 Image = pytest.importorskip("PIL.Image", reason="needs the extra vision")

@@ -171,6 +171,23 @@ def test_copies_of_a_folder_and_their_tables_are_divided_alike(trained: Path, tm
     assert 0 < len(held[0]) < 40 and held == [held[0]] * 4
 
 
+def test_a_convolutional_network_learns_the_same_folder(trained: Path, tmp_path: Path) -> None:
+    run = trained / "run.toml"
+    kept = run.read_text().split("[model]")[0] + '[model]\npreset = "cnn-small"\nwidth = 8\nlayers = 2\n[training]'
+    (tmp_path / "run.toml").write_text(kept.replace("patch = 2\n", "") + run.read_text().split("[training]")[1])
+    openwork.train(tmp_path / "run.toml", out=tmp_path / "run", set=given(trained), progress=False)
+    bundle = load_bundle(tmp_path / "run")
+    assert bundle.settings.picture == PictureSettings(height=4, width=6, channels=1, patch=1)
+    assert getattr(bundle.settings.model, "columns", None) == 6
+    model = openwork.load(tmp_path / "run")
+    assert isinstance(model, Classifier)
+    assert model.classify([trained / "valid" / kind / "100.png" for kind in ("left", "right")]) == ["left", "right"]
+    assert [one for one in verify(tmp_path / "run", further=EXPORTED) if one.status is Status.FAILED] == []
+    with pytest.raises(UsageError) as refused:
+        model.explain(trained / "valid" / "left" / "100.png")
+    assert refused.value.code == "U053"
+
+
 TABLES = {
     "no such column": ("name,label\na.png,x\n", ":1:"),
     "a column twice": ("file,file,label\na.png,a.png,x\n", ":1:"),
@@ -249,6 +266,7 @@ def test_larger_pictures_and_other_labels_are_fine_tuned(trained: Path, tmp_path
     ("change", "code"),
     [
         ({"model.maximum_length": 5}, "C149"),
+        ({"model.kind": ["vit"]}, "C013"),
         (
             {
                 "model.preset": "bert-small",
