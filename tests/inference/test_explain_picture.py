@@ -1,7 +1,7 @@
 """openwork explain of pictures: attention where the patches lie, attention rollout, and the steps of the label."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,12 +38,12 @@ PIXELS = np.random.default_rng(1).integers(0, 256, (4, 6), np.uint8)
 ON_PATCHES = "encoder.layers.{}.self_attention.on_patches"
 
 
-def made(**changes: Any) -> Bundle:
-    """A bundle with random weights for pictures of 2 x 3 patches and three labels."""
+def made(labels: Sequence[str] = ("cat", "dog", "owl"), **changes: Any) -> Bundle:
+    """A bundle with random weights for pictures of 2 x 3 patches."""
     settings = VisionSettings(
         width=8, heads=2, feedforward_width=8, layers=2, norm="pre", positions="learned", maximum_length=7
     ).model_copy(update=changes)
-    tokenizers = TokenizerPair(PicturePatches(PICTURE), Labels.of(["cat", "dog", "owl"]))
+    tokenizers = TokenizerPair(PicturePatches(PICTURE), Labels.of(labels))
     torch.manual_seed(3)
     model = build_model(settings, *tokenizers.sizes).eval()
     return Bundle(BundleSettings(model=settings, picture=PICTURE), tokenizers, model)
@@ -63,10 +63,12 @@ def test_the_trace_ends_in_the_label_and_shows_attention_to_each_patch(pooling: 
     trace = explain(bundle, PIXELS, Selection(every=True))
     ((found,),) = [one.places for one in Labeller(bundle.model, bundle.tokenizers, "classify").label([PIXELS], 3)]
     probabilities = trace.step("probabilities")
-    for choice in found:
-        place = list(probabilities.labels["label"]).index(choice.label)
-        assert probabilities.value[place] == pytest.approx(choice.probability, abs=1e-6)
+    assert list(probabilities.labels["label"]) == [choice.label for choice in found]
+    assert probabilities.value.tolist() == pytest.approx([choice.probability for choice in found], abs=1e-6)
     assert trace.title.endswith(f"→ {found[0].label}") and probabilities.value.sum() == pytest.approx(1)
+    kept = trace.step("logits").value[4:]  # without the symbols
+    powers = np.sort(np.exp(kept - kept.max()))[::-1]
+    np.testing.assert_allclose(probabilities.value, powers / powers.sum(), atol=1e-14)
     patches = trace.step("source.numbers")
     assert patches.labels["patch"][5] == "1,2"  # the last patch: rows 2 and 3, columns 4 and 5
     np.testing.assert_allclose(patches.value[5], PIXELS[2:, 4:].flatten() / 255 / 0.5 - 1, atol=1e-6)

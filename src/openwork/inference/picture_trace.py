@@ -8,7 +8,7 @@ from openwork.base.messages import msg
 from openwork.base.phrases import AsIs
 from openwork.bundles.bundle import Bundle
 from openwork.inference.explainable import check_reader_of_pictures
-from openwork.inference.labeller import SYMBOLS, most_probable
+from openwork.inference.labeller import most_probable
 from openwork.inspection.recorder import Recorder, StepKind
 from openwork.inspection.trace import GRID, Selection, Trace, select
 from openwork.inspection.tracing import trace_label
@@ -46,8 +46,8 @@ def rollout(layers: list[Float[Tensor, "head query key"]]) -> Float[Tensor, "que
 
 
 PROBABILITIES = StepKind(
-    "The probability of each label", "softmax(logits) over the labels", ("label",), most_probable,
-    "Vaswani et al. 2017, section 3.4",
+    "The probability of each label, the most probable first", "softmax(logits) over the labels", ("label",),
+    most_probable, "Vaswani et al. 2017, section 3.4",
 )  # fmt: skip
 ROLLOUT = StepKind(
     "Attention rollout: how much of each patch is in the vector that the label is predicted from, if attention and "
@@ -78,10 +78,11 @@ def explain_picture(bundle: Bundle, picture: Picture, selection: Selection) -> T
     recorder = Recorder({"source": ("class", *patches), "target": ()})
     numbers = encoder.settings.form.read(cut(pixels, encoder.settings.patch))
     logits = trace_label(model, recorder, torch.from_numpy(numbers))
-    names = tuple(map(bundle.tokenizers.target.piece, range(len(SYMBOLS), logits.shape[-1])))
-    probabilities = logits[:, len(SYMBOLS) :].softmax(dim=-1)
+    (choices,) = most_probable(logits, logits.shape[-1], bundle.tokenizers.target.piece)
+    names, probabilities = zip(*((one.label, one.probability) for one in choices), strict=True)
     recorder.inner |= {step.name for step in recorder.steps}
-    recorder.note("probabilities", PROBABILITIES, probabilities, ["logits"], labels={"label": names})
+    value = torch.tensor([probabilities], dtype=torch.float64)
+    recorder.note("probabilities", PROBABILITIES, value, ["logits"], labels={"label": names})
 
     found = {step.name: torch.from_numpy(step.value) for step in recorder.steps if step.name.endswith(WEIGHTS)}
     for name, weights in found.items():
@@ -89,7 +90,6 @@ def explain_picture(bundle: Bundle, picture: Picture, selection: Selection) -> T
         recorder.note(name.removesuffix("weights") + "on_patches", ON_PATCHES[settings.pooling], shown[None], [name])
     through = reading_weights(rollout(list(found.values()))[None], settings.pooling)[:, 1:]
     recorder.note("rollout", ROLLOUT, through.unflatten(1, (rows, columns)), list(found))
-    best = int(probabilities.argmax())
-    title = AsIs(f"{picture if isinstance(picture, str) else 'picture'} → {names[best]}")
+    title = AsIs(f"{picture if isinstance(picture, str) else 'picture'} → {names[0]}")
     steps = select(recorder.steps, recorder.inner, selection)
     return Trace("picture", title, steps, ASSUMPTIONS, picture=pixels)
