@@ -16,15 +16,14 @@ from openwork.cost.cost import FORMULA, Cost, cost_of, weights_of
 from openwork.inference.golden import replay_golden
 from openwork.inspection.modules import list_modules, module_lines
 from openwork.models.build import build_model
-from openwork.models.families import ModelSettings, model_settings, reads
+from openwork.models.families import PATCHES, ModelSettings, model_settings, reads
 from openwork.models.interfaces import count_weights
 from openwork.models.presets import PAPER, PRESETS, TRAININGS, VOCABULARY
 from openwork.models.weights import empty_weights
-from openwork.signals.settings import PictureSettings
 from openwork.text.tokenizer import SYMBOL_NAMES
 
 TEXT = (VOCABULARY, VOCABULARY)
-PICTURES = (PictureSettings().form.features, 1000 + len(SYMBOL_NAMES))  # as the paper's ImageNet has them
+CLASSES = 1000 + len(SYMBOL_NAMES)  # of pictures: as ImageNet has them
 BATCH_TOKENS = 4096  # target tokens for which memory is shown; the default of batches.tokens
 
 
@@ -71,6 +70,7 @@ def _all_presets() -> Description:
 
 def _preset(name: str) -> Description:
     settings = model_settings(PRESETS[name])
+    patch = PATCHES.get(settings.kind)
     sizes = _sizes(settings)
     values, cost = settings.model_dump(exclude_none=True), cost_of(settings, *sizes)
     with empty_weights():  # so that even the largest is instant
@@ -78,8 +78,10 @@ def _preset(name: str) -> Description:
     modules, count = list_modules(model), count_weights(model)
     lines = [
         msg(f"{name}: {count:,} weights at a shared vocabulary of {VOCABULARY:,}")
-        if sizes == TEXT
-        else msg(f"{name}: {count:,} weights for patches of 16 x 16 pixels in three colours and 1,000 classes"),
+        if patch is None
+        else msg(
+            f"{name}: {count:,} weights for patches of {patch} x {patch} pixels in three colours and 1,000 classes"
+        ),
         *(AsIs(f"  {key:<20} {value}") for key, value in values.items()),
         "",
         msg("modules, with the shapes of their weights:"),
@@ -92,14 +94,15 @@ def _preset(name: str) -> Description:
 
 def _sizes(settings: ModelSettings) -> tuple[int, int]:
     """The sizes of source and target for which a preset is described."""
-    return PICTURES if reads(settings) == "pictures" else TEXT
+    return (3 * PATCHES[settings.kind] ** 2, CLASSES) if reads(settings) == "pictures" else TEXT
 
 
 def _weights(settings: ModelSettings) -> int:
-    if _sizes(settings) == TEXT:
+    sizes = _sizes(settings)
+    if sizes == TEXT:
         return weights_of(settings, VOCABULARY)
     with empty_weights():
-        return count_weights(build_model(settings, *PICTURES))
+        return count_weights(build_model(settings, *sizes))
 
 
 def _cost_lines(cost: Cost) -> list[str]:

@@ -143,6 +143,8 @@ VIT: dict[str, dict[str, object]] = {
     "vit-base": {**_VIT, "width": 768, "feedforward_width": 3072, "heads": 12, "layers": 12, "maximum_length": 197},
     "vit-small": {**_VIT, "width": 128, "feedforward_width": 256, "heads": 4, "layers": 4},
 }  # fmt: skip
+# A convolutional network with about as many weights as vit-small has for small patches (0.53 million).
+CNN: dict[str, dict[str, object]] = {"cnn-small": {"kind": "cnn", "width": 76}}
 # T5 and T5 1.1 (Raffel et al. 2020, and their published code) in the smallest sizes of the two.
 _T5: dict[str, object] = {
     "kind": "transformer", "width": 512, "head_width": 64, "value_width": 64, "attention": "unscaled", "norm": "pre",
@@ -164,6 +166,7 @@ PRESETS: dict[str, dict[str, object]] = {
     **SMALL,
     **BERT,
     **VIT,
+    **CNN,
     **T5,
     **{name: values for name, values in PAPER.items() if not name.startswith("paper-")},
 }
