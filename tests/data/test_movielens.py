@@ -23,7 +23,9 @@ def written(folder: Path, ratings: str) -> Path:
 
 def test_the_last_films_are_held_out(tmp_path: Path) -> None:
     # of the second person, whose ratings are not in the order of time; films 3 and 1 in the same second
-    folder = written(tmp_path, "10\t9\t3\t5\n10\t8\t3\t6\n2\t5\t3\t40\n2\t3\t4\t20\n2\t1\t5\t20\n2\t7\t1\t30\n10\t7\t3\t7\n")
+    folder = written(
+        tmp_path, "10\t9\t3\t5\n10\t8\t3\t6\n2\t5\t3\t40\n2\t3\t4\t20\n2\t1\t5\t20\n2\t7\t1\t30\n10\t7\t3\t7\n"
+    )
     names = {number: f"Film_{number}_(1990)" for number in range(1, 10)}
     train, valid, test = (list(load("movielens-100k", split, folder)) for split in ("train", "valid", "test"))
     assert train == [(names[3], names[1])]  # of the other person one film is left, which predicts nothing
@@ -35,7 +37,9 @@ def test_long_sequences_are_cut_into_parts(tmp_path: Path) -> None:
     folder = written(tmp_path, "".join(f"1\t{number}\t3\t{number}\n" for number in range(1, 121)))
     train = [f"{pair.source} {pair.target}".split() for pair in load("movielens-100k", "train", folder)]
     assert [len(films) for films in train] == [50, 50, 18]  # of 118; the newest parts are whole
-    assert [film for films in reversed(train) for film in films] == [f"Film_{number}_(1990)" for number in range(1, 119)]
+    assert [film for films in reversed(train) for film in films] == [
+        f"Film_{number}_(1990)" for number in range(1, 119)
+    ]
     (pair,) = load("movielens-100k", "test", folder)
     assert len(pair.source.split()) == 49 and pair.target == "Film_120_(1990)"
 
