@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from typer.testing import CliRunner
 
 from openwork.base.errors import UsageError
 from openwork.bundles.bundle import Bundle, write_bundle
@@ -24,7 +25,6 @@ from openwork.models.settings import DecoderSettings
 from openwork.text.pair import TokenizerPair
 from openwork.text.pieces.kinds import KINDS
 from openwork.text.pieces.words import Labels
-from typer.testing import CliRunner
 
 NAMES = ["one", "two", "three", "four", "five", "six"]
 
