@@ -43,7 +43,7 @@ def test_new_labels_come_after_the_old_ones() -> None:
 
 
 def test_more_labels_than_a_vocabulary_holds_are_no_labels() -> None:
-    with pytest.raises(ConfigError, match="400 different labels") as refused:
+    with pytest.raises(ConfigError, match="400 different names") as refused:
         Labels.learn([f"word{number}" for number in range(400)], 300)
     assert "target_kind" in refused.value.why
 

@@ -14,7 +14,7 @@ from openwork.models.presets import PRESETS
 from openwork.runs.file.keys import section_of
 from openwork.runs.usable import usable_bundle
 from openwork.text.pair import TokenizerPair
-from openwork.text.pieces.kinds import KINDS
+from openwork.text.pieces.kinds import WHOLE_KINDS
 from openwork.text.tokenizer import SMALLEST_VOCABULARY
 from openwork.training.settings import FineTuningSettings
 
@@ -101,7 +101,7 @@ def _model(
 
 
 def _source_kind(tokenizers: TokenizerPair) -> dict[str, Any]:
-    return {"kind": tokenizers.source.kind} if tokenizers.source.kind in KINDS else {}
+    return {"kind": tokenizers.source.kind} if tokenizers.source.kind in WHOLE_KINDS else {}
 
 
 def _other_text(layer: Layer, tokenizers: TokenizerPair) -> dict[str, Any]:
