@@ -31,9 +31,8 @@ def test_the_list_of_files_is_made_from_the_code():
     assert PAGE.read_text(encoding="utf-8") == page(), "make file-list"
 
 
-@pytest.mark.parametrize("place", [source.place for source in house().sources])
-def test_every_file_says_what_it_is(place: str):
-    assert first_sentence(PACKAGE / place)
+def test_every_file_says_what_it_is():
+    assert [source.place for source in house().sources if not first_sentence(PACKAGE / source.place)] == []
 
 
 def test_the_files_that_docstrings_name_exist():

@@ -165,6 +165,7 @@ def test_locales_come_equally_often_and_every_format_occurs() -> None:
     assert seen == {(locale, name) for locale in LOCALES for name in format_names(locale)}
 
 
+@pytest.mark.slow
 def test_a_seed_fixes_the_examples_and_longer_runs_begin_alike() -> None:
     assert list(generate("train", 60, seed=7)) == list(islice(generate("train", 600, seed=7), 60))
     assert list(generate("train", 60, seed=7)) != list(generate("train", 60, seed=8))

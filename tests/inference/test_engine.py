@@ -166,6 +166,7 @@ def test_an_exception_of_a_worker_is_raised_and_ends_the_work() -> None:
     assert len(done) < 1000
 
 
+@pytest.mark.slow
 def test_a_model_in_training_is_translated_with_as_it_is_now() -> None:
     """Two validations with an update between them: the second one must not see the weights of the first."""
     trained = model()

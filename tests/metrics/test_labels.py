@@ -102,6 +102,7 @@ def test_intervals_hold_what_they_should() -> None:
     assert all(math.isnan(side) for side in interval(lambda chosen: math.nan, 3, 10))
 
 
+@pytest.mark.slow
 def test_labels_are_scored_as_scikit_learn_does() -> None:
     ours = pytest.importorskip("sklearn.metrics", reason="scikit-learn is not installed (the extra tasks)")
     random = Random(3)

@@ -39,6 +39,7 @@ def values(call: Call, *words: str) -> list[dict[str, Any]]:
     return json.loads(call("info", "--compare", *words, "--json").out)["models"]
 
 
+@pytest.mark.slow
 def test_each_comes_close_to_the_weights_and_not_above(call: Call) -> None:
     found = values(call, "recurrent", "nano", "--budget", "2M", "--vocabulary", "1000")
     assert [one["name"] for one in found] == ["recurrent", "nano"]

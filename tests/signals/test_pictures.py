@@ -108,6 +108,7 @@ def test_what_is_no_picture_is_refused_by_name(name: str, tmp_path: Path) -> Non
     assert said in f"{refused.value.what} {refused.value.why}"
 
 
+@pytest.mark.slow
 def test_damage_at_any_place_is_an_error_or_a_picture(tmp_path: Path) -> None:
     generator, path = np.random.default_rng(5), tmp_path / "bad"
     for kind in ("PNG", "JPEG", "GIF", "BMP", "WEBP", "PPM"):

@@ -49,6 +49,7 @@ def test_one_process_has_nothing_to_divide() -> None:
         assert type(copy) is WorkingCopy and not copy.divides
 
 
+@pytest.mark.slow
 def test_more_processes_than_weights_cannot_share_an_optimiser() -> None:
     settings = SETTINGS.model_copy(update={"sharding": "optimiser"})
     with pytest.raises(ConfigError, match="5000 processes cannot share") as error:
