@@ -2,8 +2,6 @@
 
 import re
 
-import pytest
-
 from architecture.file_list import PAGE, first_sentence, page
 from architecture.house import DOCUMENT, FLOORS, PACKAGE, REPOSITORY, house
 
