@@ -9,9 +9,9 @@ from openwork.base.config import build
 from openwork.base.messages import msg
 from openwork.bundles.bundle import Bundle
 from openwork.data.pairs import read_pairs
+from openwork.data.readers.file_lists import FileKind, read_list
 from openwork.data.readers.formats import without_skips
 from openwork.data.readers.lines import read_columns
-from openwork.data.readers.pictures import read_pictures
 from openwork.data.records import Pair
 from openwork.data.sources import corpus_languages
 from openwork.evaluation.label_scores import check_not_empty
@@ -99,9 +99,9 @@ class EvaluationSet:
         return cls(check_not_empty(list(read_columns(file, columns))), str(file))
 
     @classmethod
-    def of_pictures(cls, path: Path) -> "EvaluationSet":
-        """The pictures of a folder with a subfolder for each class, or of a CSV file."""
-        return cls(check_not_empty(list(without_skips(read_pictures(path), {}))), str(path))
+    def of_files(cls, path: Path, kind: FileKind) -> "EvaluationSet":
+        """The files of a folder with a subfolder for each class, or of a CSV file."""
+        return cls(check_not_empty(list(without_skips(read_list(path, kind), {}))), str(path))
 
     @property
     def sources(self) -> list[str]:
