@@ -70,7 +70,7 @@ def test_presets_and_defaults_have_the_sizes_that_they_had() -> None:
         "lstm-classifier": 3_409_984, "gru-classifier": 3_343_936, "elmo-small": 2_729_792, "ulmfit-small": 3_108_672,
         "convs2s-small": 7_833_600, "bytenet-small": 8_428_416, "wavenet-small": 7_698_688, "bert-base": 98_337_344,
         "bert-small": 7_460_928, "t5-small": 48_186_368, "t5-v1-1-small": 56_352_768, "vit-base": 97_504_832,
-        "vit-small": 2_717_504,
+        "vit-small": 2_717_504, "whisper-tiny": 29_468_928, "whisper-small": 4_998_272,
     }  # fmt: skip
     of_the_paper = {row.preset for row in ROWS}
     found = {name: weights_of(model_settings(PRESETS[name]), 8000) for name in PRESETS if name not in of_the_paper}

@@ -47,8 +47,6 @@ class DataOptions:
     corpus: Annotated[str | None, Option(help="A known corpus instead of files, such as multi30k-en-de.")] = None
     pictures: Annotated[Path | None, Option(help="Pictures: a folder with one for each class, or a CSV file.")] = None
     valid_pictures: Annotated[Path | None, Option(help="Pictures to validate with.")] = None
-    sounds: Annotated[Path | None, Option(help="Sounds: a CSV file with texts, or a folder with classes.")] = None
-    valid_sounds: Annotated[Path | None, Option(help="Sounds to validate with.")] = None
 
     def section(self) -> dict[str, str]:
         """The keys of [data] that are given."""

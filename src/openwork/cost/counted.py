@@ -187,7 +187,7 @@ def _batch(settings: ModelSettings, lengths: SentenceLengths, vocabularies: tupl
     last, source, target = min(vocabularies) - 1, int(lengths.source), int(lengths.target)
     targets = torch.full((SENTENCES, target), last)
     targets[:, 0] = SYMBOL_IDS.start
-    if reads(settings) == "pictures":
+    if reads(settings) != "text":
         return full_batch(torch.zeros(SENTENCES, source, vocabularies[0]), targets % vocabularies[1])
     sources = torch.full((SENTENCES, source), last)
     sources[:, -1] = SYMBOL_IDS.end

@@ -20,10 +20,11 @@ from openwork.models.families import ModelSettings, model_settings, reads
 from openwork.models.interfaces import count_weights
 from openwork.models.presets import PAPER, PRESETS, TRAININGS, VOCABULARY
 from openwork.models.weights import empty_weights
-from openwork.signals.settings import PictureSettings
+from openwork.signals.settings import PictureSettings, SoundSettings
 from openwork.text.tokenizer import SYMBOL_NAMES
 
 TEXT = (VOCABULARY, VOCABULARY)
+SOUNDS = (SoundSettings().mels, 51_865)  # the vocabulary of the multilingual Whisper
 PICTURES = (PictureSettings().form.features, 1000 + len(SYMBOL_NAMES))  # as the paper's ImageNet has them
 BATCH_TOKENS = 4096  # target tokens for which memory is shown; the default of batches.tokens
 
@@ -77,9 +78,7 @@ def _preset(name: str) -> Description:
         model = build_model(settings, *sizes)
     modules, count = list_modules(model), count_weights(model)
     lines = [
-        msg(f"{name}: {count:,} weights at a shared vocabulary of {VOCABULARY:,}")
-        if sizes == TEXT
-        else msg(f"{name}: {count:,} weights for patches of 16 x 16 pixels in three colours and 1,000 classes"),
+        _title(name, count, reads(settings)),
         *(AsIs(f"  {key:<20} {value}") for key, value in values.items()),
         "",
         msg("modules, with the shapes of their weights:"),
@@ -90,16 +89,24 @@ def _preset(name: str) -> Description:
     return Description(lines, found | {"modules": [asdict(module) for module in modules], "cost": _cost_values(cost)})
 
 
+def _title(name: str, count: int, source: str) -> str:
+    if source == "pictures":
+        return msg(f"{name}: {count:,} weights for patches of 16 x 16 pixels in three colours and 1,000 classes")
+    if source == "sounds":
+        return msg(f"{name}: {count:,} weights for sounds of {SOUNDS[0]} bands and a vocabulary of {SOUNDS[1]:,}")
+    return msg(f"{name}: {count:,} weights at a shared vocabulary of {VOCABULARY:,}")
+
+
 def _sizes(settings: ModelSettings) -> tuple[int, int]:
     """The sizes of source and target for which a preset is described."""
-    return PICTURES if reads(settings) == "pictures" else TEXT
+    return {"pictures": PICTURES, "sounds": SOUNDS, "text": TEXT}[reads(settings)]
 
 
 def _weights(settings: ModelSettings) -> int:
     if _sizes(settings) == TEXT:
         return weights_of(settings, VOCABULARY)
     with empty_weights():
-        return count_weights(build_model(settings, *PICTURES))
+        return count_weights(build_model(settings, *_sizes(settings)))
 
 
 def _cost_lines(cost: Cost) -> list[str]:

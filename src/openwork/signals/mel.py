@@ -13,7 +13,7 @@ from openwork.signals.settings import SoundSettings
 from openwork.signals.sounds import Samples, Sound, read_sound
 
 Numbers = NDArray[np.float64]
-FLOOR, DEPTH = 1e-10, 8.0  # the least power of a band, and decades below the loudest one that are told apart
+FLOOR, DEPTH = 1e-10, 8.0  # the least power of a band, and decades below the loudest band that are kept
 # Slaney's mel scale (Auditory Toolbox 1998): 200/3 hertz a mel up to 1,000 hertz, from there 6.4 times in 27 mels.
 LINEAR, BREAK, STEP = 200 / 3, 1000.0, np.log(6.4) / 27
 
@@ -61,7 +61,7 @@ class SoundFrames(SourceEncoder):
     """Reads sounds, each a path or an array of samples, as the settings say."""
 
     kind = "sounds"
-    at_once = 16
+    at_once = 64
 
     def __init__(self, settings: SoundSettings) -> None:
         self.settings = settings

@@ -179,6 +179,11 @@ def with_preset(layer: Layer) -> dict[str, Any]:
             )
         model = {**PRESETS[preset], **model}
     mapping["model"] = {"kind": "transformer", **model}
+    if mapping["model"]["kind"] == "whisper":
+        sections = {"sound": {}, "text": {"shared": False}, "training": {"metric": "chrf"}}
+        for name, values in sections.items():
+            if isinstance(given := mapping.get(name, {}), Mapping):
+                mapping[name] = {**values, **given}
     if mapping["model"]["kind"] == "vit":
         mapping |= _for_pictures(mapping, given=dict(section))
     data, training = mapping.get("data", {}), mapping.get("training", {})
