@@ -79,7 +79,7 @@ def test_presets_and_defaults_have_the_sizes_that_they_had() -> None:
     assert defaults == {
         "transformer": 48_197_632, "recurrent": 18_429_440, "recurrent-labels": 16_498_496, "recurrent-lm": 12_508_992,
         "encoder": 46_266_688, "decoder": 41_900_032, "convs2s": 87_912_448, "bytenet": 310_344_000,
-        "wavenet": 51_893_248, "vit": 46_005_056,
+        "wavenet": 51_893_248, "vit": 46_005_056, "whisper": 46_572_544,
     }  # fmt: skip
 
 

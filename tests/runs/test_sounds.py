@@ -10,12 +10,18 @@ import numpy as np
 import pytest
 
 import openwork
-from openwork.base.errors import ConfigError, DataError
-from openwork.bundles.bundle import load_bundle
+from journeys.command import openwork as command
+from openwork.base.errors import ConfigError, DataError, UsageError
+from openwork.bundles.bundle import Bundle, load_bundle
+from openwork.bundles.settings import BundleSettings
 from openwork.checks.check import Status
 from openwork.checks.keeping import EXPORTED
 from openwork.checks.verify import verify
+from openwork.data.readers.file_lists import SOUNDS
+from openwork.evaluation.evaluate import EvaluationSet, evaluate_bundle
+from openwork.inference.transcriber import check_reads_sounds
 from openwork.inference.translator import BatchTranslator
+from openwork.models.settings import TransformerSettings
 from openwork.runs.check_resume import check_resume
 from openwork.runs.file.resolve import resolve
 from openwork.signals.settings import SoundSettings
@@ -37,6 +43,7 @@ kind = "characters"
 tokens = 400
 [model]
 preset = "whisper-small"
+maximum_length = 12
 width = 16
 heads = 2
 feedforward_width = 16
@@ -47,9 +54,9 @@ dropout = 0.0
 schedule = "constant"
 learning_rate = 0.01
 warmup = 5
-steps = 60
-validate_every = 30
-validation_sentences = 4
+steps = 150
+validate_every = 50
+validation_sentences = 8
 label_smoothing = 0.0
 precision = "float32"
 metric = "exact"
@@ -106,6 +113,8 @@ def test_sounds_are_learnt(trained: Path) -> None:
     translator = BatchTranslator.of(bundle)
     assert translator.best(paths) == kinds
     assert translator.best([sound("high low", 7)]) == ["high low"]
+    beam = bundle.settings.decoding.model_copy(update={"beam": 4})
+    assert bundle.settings.decoding.beam == 1 and BatchTranslator.of(bundle, beam).best(paths) == kinds
 
 
 def test_a_bundle_of_sounds_passes_its_checks(trained: Path) -> None:
@@ -167,3 +176,42 @@ def test_settings_that_do_not_fit_are_refused(text: str, code: str, tmp_path: Pa
     with pytest.raises(ConfigError) as refused:
         openwork.train(tmp_path / "run.toml", out=tmp_path / "run", progress=False)
     assert refused.value.code == code
+
+
+def test_a_sound_is_transcribed_in_python(trained: Path) -> None:
+    model = openwork.load(trained / "run")
+    assert isinstance(model, openwork.Transcriber)
+    path = trained / "valid" / "low-high-100.wav"
+    assert model.transcribe(path).text == model.transcribe(str(path)).text == "low high"
+    assert [str(one) for one in model.transcribe([path, sound("high", 9)])] == ["low high", "high"]
+    assert len(model.transcribe(path, best=2, beam=3)) == 2
+    for wrong in (3, [None], [b"a.wav"]):
+        with pytest.raises(UsageError, match="a sound is a path or an array") as refused:
+            model.transcribe(wrong)
+        assert refused.value.code == "U114"
+
+
+def test_a_line_for_each_file_on_the_command_line(trained: Path) -> None:
+    paths = [str(trained / "valid" / f"{name}-101.wav") for name in ("high-low", "low")]
+    found = command("transcribe", str(trained / "run"), *paths)
+    assert found.lines == ["high low", "low"]
+    as_json = command("transcribe", str(trained / "run"), "--json", paths[1])
+    assert json.loads(as_json.out)["translations"][0]["text"] == "low"
+    refused = command("transcribe", str(trained / "run"), str(trained / "none.wav"))
+    assert refused.code and "error D144" in refused.err and refused.lines == []
+
+
+def test_other_models_transcribe_nothing() -> None:
+    bundle = Bundle(BundleSettings(model=TransformerSettings()), None, None)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="are no sounds") as refused:
+        check_reads_sounds(bundle, Path("en-de"))
+    assert refused.value.code == "U119" and "openwork translate" in refused.value.hint
+
+
+def test_error_rates_of_a_bundle(trained: Path) -> None:
+    pytest.importorskip("jiwer", reason="needs the extra audio")
+    tested = EvaluationSet.of_files(trained / "valid/list.csv", SOUNDS)
+    result, saved = evaluate_bundle(load_bundle(trained / "run"), tested, print, lambda count: None)
+    assert [score.name for score in result.scores] == ["WER", "CER"]
+    assert [score.value for score in result.scores] == [0.0, 0.0] and result.exact == 1.0
+    assert saved.translations == saved.references

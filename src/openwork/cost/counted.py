@@ -114,8 +114,12 @@ def count_cost(
 def _readable(settings: ModelSettings, vocabularies: tuple[int, int], lengths: SentenceLengths) -> SentenceLengths:
     with empty_weights():
         model = build_model(settings, *vocabularies)
-    most = (model.maximum_length or sys.maxsize) // (1 + model.continues)
-    source, target = (max(1, min(round(length), most)) for length in (lengths.source, lengths.target))
+    most = (
+        (limit or sys.maxsize) // (1 + model.continues) for limit in (model.maximum_source_length, model.maximum_length)
+    )
+    source, target = (
+        max(1, min(round(length), one)) for length, one in zip((lengths.source, lengths.target), most, strict=True)
+    )
     return SentenceLengths(source, target)
 
 

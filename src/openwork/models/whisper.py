@@ -28,8 +28,13 @@ class Whisper(Transformer):
 
     @property
     def maximum_length(self) -> int | None:
-        """That of targets: the waves of the source's positions end nowhere."""
+        """That of targets."""
         return self.target_positions.maximum_length
+
+    @property
+    def maximum_source_length(self) -> int | None:
+        """None: the waves of a source's positions end nowhere."""
+        return None
 
     @property
     def weighs_tokens(self) -> bool:

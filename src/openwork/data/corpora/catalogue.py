@@ -8,7 +8,18 @@ from typing import Any
 
 from openwork.base.errors import DataError
 from openwork.base.phrases import AsIs, Joined, Padded, shown_width
-from openwork.data.corpora import dates, dialogues, digits, docstrings, entities, labelled, parallel, synthetic, wmt14
+from openwork.data.corpora import (
+    dates,
+    dialogues,
+    digits,
+    docstrings,
+    entities,
+    labelled,
+    parallel,
+    spoken_digits,
+    synthetic,
+    wmt14,
+)
 from openwork.data.corpora.corpus import SPLITS as ROLES
 from openwork.data.corpora.corpus import NamedCorpus
 from openwork.data.corpora.download import Progress, silent
@@ -35,6 +46,7 @@ CORPORA: dict[str, NamedCorpus] = {
     **labelled.CORPORA,
     **docstrings.CORPORA,
     **digits.CORPORA,
+    **spoken_digits.CORPORA,
 }
 
 
