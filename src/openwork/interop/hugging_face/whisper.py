@@ -65,7 +65,7 @@ class WhisperConfig(EncoderDecoderConfig):
     maximum_length: hf.Positions = Field(448, alias="max_target_positions")
 
 
-class Preprocessor(hf.ConfigKeys):
+class SoundPreprocessor(hf.ConfigKeys):
     """How sounds are prepared, with Hugging Face's defaults."""
 
     sampling_rate: int = WHISPER_RATE
@@ -138,12 +138,12 @@ def _vocabulary(
 def _sound(config: WhisperConfig, folder: Path, weights: Mapping[str, Tensor]) -> SoundSettings:
     """How sounds are prepared; BundleError where openwork prepares none so."""
     path = folder / PREPROCESSOR
-    prepared = hf.validated(Preprocessor, hf.read_json_object(path) if path.is_file() else {}, path)
+    prepared = hf.validated(SoundPreprocessor, hf.read_json_object(path) if path.is_file() else {}, path)
     seconds, rest = divmod(config.max_source_positions, 50)
     waves = weights.get(WAVES)
     expected = split_sinusoids(config.max_source_positions, config.width)
     is_sinusoidal = waves is None or (waves.shape == expected.shape and torch.allclose(waves, expected, atol=TOLERANCE))
-    if prepared != Preprocessor() or rest or not is_sinusoidal:
+    if prepared != SoundPreprocessor() or rest or not is_sinusoidal:
         raise BundleError(
             f"{folder}: a Whisper that reads sounds in another way",
             why=f"positions {config.max_source_positions}, {prepared.sampling_rate:,} samples a second, "
@@ -186,7 +186,7 @@ def write_whisper(folder: Path, bundle: Bundle) -> None:
         "processor_class": "WhisperProcessor",
         "feature_size": sound.mels,
         "chunk_length": sound.seconds,
-        **Preprocessor().model_dump(),
+        **SoundPreprocessor().model_dump(),
     }
     atomic_write_text(folder / PREPROCESSOR, json_text(preparation, indent=2) + "\n")
 
