@@ -19,8 +19,11 @@ from openwork.checks.keeping import EXPORTED
 from openwork.checks.verify import verify
 from openwork.data.readers.file_lists import SOUNDS
 from openwork.evaluation.evaluate import EvaluationSet, evaluate_bundle
+from openwork.inference.explain import explain
+from openwork.inference.scorer import Scorer
 from openwork.inference.transcriber import check_reads_sounds
 from openwork.inference.translator import BatchTranslator
+from openwork.inspection.trace import Selection
 from openwork.models.settings import TransformerSettings
 from openwork.runs.check_resume import check_resume
 from openwork.runs.file.resolve import resolve
@@ -185,6 +188,10 @@ def test_a_sound_is_transcribed_in_python(trained: Path) -> None:
     assert model.transcribe(path).text == model.transcribe(str(path)).text == "low high"
     assert [str(one) for one in model.transcribe([path, sound("high", 9)])] == ["low high", "high"]
     assert len(model.transcribe(path, best=2, beam=3)) == 2
+    (scored,) = Scorer(model.bundle.model, model.bundle.tokenizers).score([(str(path), "low high")])
+    assert scored.total == pytest.approx(model.transcribe(path).log_probability, abs=1e-4)
+    with pytest.raises(UsageError, match="are no text"):
+        explain(model.bundle, str(path), Selection())
     for wrong in (3, [None], [b"a.wav"]):
         with pytest.raises(UsageError, match="a sound is a path or an array") as refused:
             model.transcribe(wrong)
