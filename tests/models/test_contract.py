@@ -21,7 +21,7 @@ from models.contract import (  # noqa: E402
 )
 from openwork.base.errors import ConfigError  # noqa: E402
 from openwork.models.build import build_model  # noqa: E402
-from openwork.models.convolutional_settings import ByteNetSettings, ConvS2SSettings, WaveNetSettings  # noqa: E402
+from openwork.models.convolutional_settings import ByteNetSettings, CnnSettings, ConvS2SSettings, WaveNetSettings  # noqa: E402
 from openwork.models.interfaces import SequenceModel, can_attend  # noqa: E402
 from openwork.models.recurrent_settings import (  # noqa: E402
     RecurrentLabelsSettings,
@@ -594,3 +594,16 @@ class TestWhisperOfOtherParts(OfNumbers, WritingContract):
 @pytest.mark.slow
 class TestVisionTransformerOfMeans(OfNumbers):
     settings = VIT.model_copy(update={"pooling": "mean", "positions": "sinusoidal", "maximum_length": None})
+
+
+class TestConvolutionalNetwork(OfNumbers):
+    """Sources of two columns, the last row of which may be incomplete."""
+
+    settings = CnnSettings(width=6, layers=2, columns=2)
+    places_of_source = 1  # the end follows every label
+
+
+@pytest.mark.slow
+class TestConvolutionsOfEvenWidth(OfNumbers):
+    settings = CnnSettings(width=5, layers=3, columns=4, kernel=2)
+    places_of_source = 1

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,9 @@ from openwork.checks.keeping import EXPORTED
 from openwork.checks.verify import verify
 from openwork.data.readers.file_lists import PICTURES, read_list
 from openwork.data.readers.formats import without_skips
+from openwork.data.records import UNSAID
+from openwork.data.settings import OriginSettings
+from openwork.data.sources import hold_out, source_of
 from openwork.evaluation.evaluate import EvaluationSet
 from openwork.evaluation.labels import evaluate_labels
 from openwork.runs.check_resume import check_resume
@@ -150,6 +154,40 @@ def test_a_table_is_read_as_a_folder(trained: Path, tmp_path: Path) -> None:
     assert [one.count for one in skips.values()] == [1]
 
 
+def test_copies_of_a_folder_and_their_tables_are_divided_alike(trained: Path, tmp_path: Path) -> None:
+    shutil.copytree(trained / "train", tmp_path / "elsewhere" / "copy")
+    held = []
+    for folder in (trained / "train", tmp_path / "elsewhere" / "copy"):
+        table = folder / "table.csv"
+        pairs = list(without_skips(read_list(folder, PICTURES), {}))
+        lines = [f"{Path(pair.source).relative_to(folder)},{pair.target}\n" for pair in pairs]
+        table.write_text("".join(["file,label\n", *lines]))
+        for given in (folder, table):
+            found = source_of(OriginSettings(pictures=str(given)), "train", UNSAID)
+            train, valid = hold_out(found, 0.3)
+            held.append([Path(pair.source).relative_to(folder) for pair in valid.read()])
+            assert len(held[-1]) + sum(1 for _ in train.read()) == len(pairs) == 40
+        table.unlink()
+    assert 0 < len(held[0]) < 40 and held == [held[0]] * 4
+
+
+def test_a_convolutional_network_learns_the_same_folder(trained: Path, tmp_path: Path) -> None:
+    run = trained / "run.toml"
+    kept = run.read_text().split("[model]")[0] + '[model]\npreset = "cnn-small"\nwidth = 8\nlayers = 2\n[training]'
+    (tmp_path / "run.toml").write_text(kept.replace("patch = 2\n", "") + run.read_text().split("[training]")[1])
+    openwork.train(tmp_path / "run.toml", out=tmp_path / "run", set=given(trained), progress=False)
+    bundle = load_bundle(tmp_path / "run")
+    assert bundle.settings.picture == PictureSettings(height=4, width=6, channels=1, patch=1)
+    assert getattr(bundle.settings.model, "columns", None) == 6
+    model = openwork.load(tmp_path / "run")
+    assert isinstance(model, Classifier)
+    assert model.classify([trained / "valid" / kind / "100.png" for kind in ("left", "right")]) == ["left", "right"]
+    assert [one for one in verify(tmp_path / "run", further=EXPORTED) if one.status is Status.FAILED] == []
+    with pytest.raises(UsageError) as refused:
+        model.explain(trained / "valid" / "left" / "100.png")
+    assert refused.value.code == "U053"
+
+
 TABLES = {
     "no such column": ("name,label\na.png,x\n", ":1:"),
     "a column twice": ("file,file,label\na.png,a.png,x\n", ":1:"),
@@ -228,6 +266,7 @@ def test_larger_pictures_and_other_labels_are_fine_tuned(trained: Path, tmp_path
     ("change", "code"),
     [
         ({"model.maximum_length": 5}, "C149"),
+        ({"model.kind": ["vit"]}, "C013"),
         (
             {
                 "model.preset": "bert-small",

@@ -43,7 +43,7 @@ def test_new_labels_come_after_the_old_ones() -> None:
 
 
 def test_more_labels_than_a_vocabulary_holds_are_no_labels() -> None:
-    with pytest.raises(ConfigError, match="400 different labels") as refused:
+    with pytest.raises(ConfigError, match="400 different names") as refused:
         Labels.learn([f"word{number}" for number in range(400)], 300)
     assert "target_kind" in refused.value.why
 
@@ -66,7 +66,7 @@ def test_a_pair_of_text_and_labels_is_kept(tmp_path: Path) -> None:
         ({"target_kind": "labels", "shared": False, "target_file": "vocab.txt"}, "leave one of them out"),
         ({"target_kind": "labels", "shared": False, "sampling": 0.1}, "text.sampling = 0 and text.placeholders = 0"),
         ({"target_kind": "labels", "shared": False, "placeholders": 3}, "text.sampling = 0 and text.placeholders = 0"),
-        ({"kind": "labels"}, "byte-pair"),
+        ({"kind": "positions"}, "byte-pair"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(values: dict[str, object], remedy: str) -> None:

@@ -31,7 +31,7 @@ from openwork.runs.usable import usable_bundle
 
 @dataclass(frozen=True)
 class Explanation:
-    """The steps of a translation: `print` writes them as text, and a notebook shows the page of `to_html`."""
+    """The steps of a translation or label: `print` writes them as text, and a notebook shows the page of `to_html`."""
 
     trace: Trace
 
@@ -175,6 +175,17 @@ class Classifier(_LabelModel):
         found = [one.places[0] if one.places else () for one in self._labels(text, best, progress=progress)]
         labels = found if best > 1 else [place[0].label if place else "" for place in found]
         return labels[0] if is_file(text) else labels
+
+    def explain(
+        self, picture: Any, *, layer: int | None = None, head: int | None = None, every: bool = False
+    ) -> Explanation:
+        """Explains the label of a picture, a path or an array as in `classify`: the patches that are attended to.
+
+        `layer`, `head` and `every` show further steps, as in `Translator.explain`. UsageError for a model without
+        attention and for one that reads texts, DataError for a picture that cannot be read.
+        """
+        (one,) = many_pictures([picture])
+        return Explanation(explain(self.bundle, one, Selection(layer, head, every)))
 
 
 class Tagger(_LabelModel):

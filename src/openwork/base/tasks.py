@@ -9,10 +9,10 @@ Task = Literal["generate", "classify", "tag", "answer", "fill", "language-model"
 LABELLING: tuple[Task, ...] = ("classify", "tag", "answer")
 """Tasks whose targets are labels, scored by `openwork evaluate` and the validation."""
 
-Measured = Task | Literal["texts"]
-"""How lines are scored: as labels of a task, or as texts, by ROUGE and exact match."""
+Measured = Task | Literal["texts", "next"]
+"""How lines are scored: as labels of a task, as texts by ROUGE and exact match, or as names that may come next."""
 
-MEASURED: tuple[Measured, ...] = (*LABELLING, "texts")
+MEASURED: tuple[Measured, ...] = (*LABELLING, "texts", "next")
 
 COMMANDS: dict[Task, str] = {
     "generate": "openwork translate",

@@ -65,7 +65,7 @@ GROUPS = (
         "experiment": CommandEntry("experiment", "app", "Search settings and compare structures."),
     }),
     CommandGroup("Look inside", {
-        "explain": CommandEntry("explain", "explain", "Show how a translation is calculated, with every number."),
+        "explain": CommandEntry("explain", "explain", "Show how a translation or label is calculated, step by step."),
         "info": CommandEntry("info", "info", "Describe a bundle or a preset."),
         "tokenize": CommandEntry("info", "tokenize", "Cut each line of standard input into pieces."),
         "paper": CommandEntry("study", "paper", "Show an equation, figure or table of the paper with our code."),

@@ -73,6 +73,9 @@ def evaluate(
     ] = None,
     language: Annotated[str | None, Option(help="Target language, for the tokenization of BLEU.")] = None,
     texts: Annotated[bool, Option(help="For a model that generates: score by ROUGE and exact match.")] = False,
+    next_name: Annotated[
+        bool, Option("--next", help="For a language model of names: score the ten that it ranks highest.")
+    ] = False,
     out: Annotated[
         Path | None, Option("--out", "-o", help="Folder for texts and scores, for openwork compare.")
     ] = None,
@@ -87,19 +90,24 @@ def evaluate(
     openwork evaluate rte --file dev.tsv --columns sentence1,sentence2,label
 
     openwork evaluate summaries --corpus docstrings --texts
+
+    openwork evaluate films --corpus movielens-100k --next
     """
     test.check()
     loaded = load(bundle)
     from openwork.base.outputs import EVALUATION, check_folder
     from openwork.base.tasks import task_of
     from openwork.evaluation.evaluate import evaluate_bundle
-    from openwork.evaluation.labels import evaluate_labels, evaluate_texts
+    from openwork.evaluation.labels import evaluate_labels, evaluate_next, evaluate_texts
     from openwork.evaluation.saved import write_evaluation
 
     if out is not None:
         check_folder(out, EVALUATION, [bundle, *test.files])
     tested = test.read()
-    if texts:
+    if next_name:
+        with progress(len(tested.pairs), "ranking") as advanced:
+            result, saved = evaluate_next(loaded, tested, advanced)
+    elif texts:
         with progress(len(tested.pairs), "writing") as advanced:
             result, saved = evaluate_texts(loaded, tested, report, advanced, beam=beam)
     elif task_of(loaded.settings.model) == "generate":
@@ -120,8 +128,11 @@ def baseline(
     train_reference: Annotated[Path | None, Option(help="Their labels, one a line.")] = None,
     train_file: Annotated[Path | None, Option(help="A file of columns to learn from, with --file.")] = None,
     by: Annotated[
-        Literal["lead", "nearest"] | None,
-        Option(help="For texts: their first words, or the target of the most similar training text."),
+        Literal["lead", "nearest", "popular", "markov"] | None,
+        Option(
+            help="For texts: their first words, or the target of the most similar training text. For what comes next: "
+            "the most frequent names, or those that most often followed the last one."
+        ),
     ] = None,
     behind: Annotated[str, Option(help="With --by: use only the part of a source after this text.")] = "",
     out: Annotated[Path | None, Option("--out", "-o", help="Folder for openwork compare.")] = None,
@@ -129,7 +140,7 @@ def baseline(
 ) -> None:
     """Score simple baselines, such as a bag of words.
 
-    Bag of words for classes, counts of words for tags and answers, --by for texts.
+    Bag of words for classes, counts of words for tags and answers, --by for texts and for what comes next.
 
     openwork baseline --corpus sst2
 

@@ -24,7 +24,9 @@ class What:
 
     words: Annotated[
         list[str] | None,
-        Argument(metavar="BUNDLE SENTENCE", help="A bundle, and a sentence in its source language."),
+        Argument(
+            metavar="BUNDLE SENTENCE", help="A bundle, and a sentence in its source language or the path of a picture."
+        ),
     ] = None
     named: Annotated[Path | None, Option("--bundle", "-m", metavar="BUNDLE", help="The same, by name.")] = None
     example: Annotated[str | None, Option(help="A worked example instead of a sentence.")] = None
@@ -51,13 +53,15 @@ def explain(
     as_json: Annotated[bool, Option("--json", help="JSON on standard output, with all numbers.")] = False,
     html: Annotated[Path | None, Option(help="Write one HTML file that opens without a network.")] = None,
 ) -> None:
-    """Show how a translation is calculated, with every number.
+    """Show how a translation or label is calculated, step by step.
 
     openwork explain de-en "Ein Hund."
 
     openwork explain de-en "Ein Hund." --layer 0 --head 1
 
     openwork explain de-en "Ein Hund." --html trace.html
+
+    openwork explain digits seven.png --html seven.html
 
     openwork explain --example 002-8
 

@@ -16,16 +16,16 @@ from openwork.cost.cost import FORMULA, Cost, cost_of, weights_of
 from openwork.inference.golden import replay_golden
 from openwork.inspection.modules import list_modules, module_lines
 from openwork.models.build import build_model
-from openwork.models.families import ModelSettings, model_settings, reads
+from openwork.models.families import PATCHES, ModelSettings, model_settings, reads
 from openwork.models.interfaces import count_weights
 from openwork.models.presets import PAPER, PRESETS, TRAININGS, VOCABULARY
 from openwork.models.weights import empty_weights
-from openwork.signals.settings import PictureSettings, SoundSettings
+from openwork.signals.settings import SoundSettings
 from openwork.text.tokenizer import SYMBOL_NAMES
 
 TEXT = (VOCABULARY, VOCABULARY)
 SOUNDS = (SoundSettings().mels, 51_865)  # the vocabulary of the multilingual Whisper
-PICTURES = (PictureSettings().form.features, 1000 + len(SYMBOL_NAMES))  # as the paper's ImageNet has them
+CLASSES = 1000 + len(SYMBOL_NAMES)  # of pictures: as ImageNet has them
 BATCH_TOKENS = 4096  # target tokens for which memory is shown; the default of batches.tokens
 
 
@@ -78,7 +78,7 @@ def _preset(name: str) -> Description:
         model = build_model(settings, *sizes)
     modules, count = list_modules(model), count_weights(model)
     lines = [
-        _title(name, count, reads(settings)),
+        _title(name, count, settings),
         *(AsIs(f"  {key:<20} {value}") for key, value in values.items()),
         "",
         msg("modules, with the shapes of their weights:"),
@@ -89,24 +89,30 @@ def _preset(name: str) -> Description:
     return Description(lines, found | {"modules": [asdict(module) for module in modules], "cost": _cost_values(cost)})
 
 
-def _title(name: str, count: int, source: str) -> str:
-    if source == "pictures":
-        return msg(f"{name}: {count:,} weights for patches of 16 x 16 pixels in three colours and 1,000 classes")
-    if source == "sounds":
+def _title(name: str, count: int, settings: ModelSettings) -> str:
+    if reads(settings) == "pictures":
+        patch = PATCHES[settings.kind]
+        return msg(
+            f"{name}: {count:,} weights for patches of {patch} x {patch} pixels in three colours and 1,000 classes"
+        )
+    if reads(settings) == "sounds":
         return msg(f"{name}: {count:,} weights for sounds of {SOUNDS[0]} bands and a vocabulary of {SOUNDS[1]:,}")
     return msg(f"{name}: {count:,} weights at a shared vocabulary of {VOCABULARY:,}")
 
 
 def _sizes(settings: ModelSettings) -> tuple[int, int]:
     """The sizes of source and target for which a preset is described."""
-    return {"pictures": PICTURES, "sounds": SOUNDS, "text": TEXT}[reads(settings)]
+    if reads(settings) == "pictures":
+        return 3 * PATCHES[settings.kind] ** 2, CLASSES
+    return SOUNDS if reads(settings) == "sounds" else TEXT
 
 
 def _weights(settings: ModelSettings) -> int:
-    if _sizes(settings) == TEXT:
+    sizes = _sizes(settings)
+    if sizes == TEXT:
         return weights_of(settings, VOCABULARY)
     with empty_weights():
-        return count_weights(build_model(settings, *_sizes(settings)))
+        return count_weights(build_model(settings, *sizes))
 
 
 def _cost_lines(cost: Cost) -> list[str]:

@@ -1,6 +1,7 @@
 """Pairs that can be read again and again, of a corpus or of files: filtered, divided, joined; and their languages."""
 
 import hashlib
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -28,7 +29,7 @@ class PairSource:
 
     `skips`: what the last whole reading skipped because the file says that it is no pair. `unit`: what the position of
     a pair counts. `files`: the SHA-256 of its files, that of the targets last. `header`: lines before the first pair.
-    `alone`: every pair is a target without a source.
+    `alone`: every pair is a target without a source. `root`: the folder of sources that are paths.
     """
 
     read: Callable[[], Iterator[Pair]]
@@ -39,6 +40,7 @@ class PairSource:
     files: Mapping[str, str] = field(default_factory=dict)
     header: int = 0
     alone: bool = False
+    root: Path | None = None
 
     def place(self, number: int) -> str:
         """The file and line of a pair's target; the first pair of `read` has the number 1."""
@@ -134,6 +136,7 @@ def _files(path: Path, kind: FileKind, count: int | None) -> PairSource:
         "line" if table else "file",
         table,
         header=1 if table else 0,
+        root=path.parent if table else path,
     )
 
 
@@ -172,11 +175,13 @@ def count_and_digest(pairs: Iterable[Pair]) -> tuple[int, str]:
 def hold_out(pairs: PairSource, share: float) -> tuple[PairSource, PairSource]:
     """The pairs to train on and those to hold out, by a hash of the source, so that no sentence is on both sides.
 
-    Where there is no source, the target decides.
+    Where there is no source, the target decides; of a path, what comes after the folder, so that copies of a folder are
+    divided alike.
     """
 
     def is_held_out(pair: Pair) -> bool:
-        digest = hashlib.blake2b((pair.source or pair.target).encode("utf-8"), digest_size=8).digest()
+        key = pair.source.removeprefix(f"{pairs.root}{os.sep}") or pair.target
+        digest = hashlib.blake2b(key.encode("utf-8"), digest_size=8).digest()
         return int.from_bytes(digest) < share * 2**64
 
     def part(held_out: bool) -> PairSource:

@@ -2,7 +2,8 @@
 
 Classes: logistic regression on the words and word pairs of a text, weighted by rarity (scikit-learn; the extra
 `tasks`). Tags: the most frequent tag of a word, or of all words for an unknown one. Answers within a text: the words
-that were most often in the answer. Texts: the first words, or the target of the most similar training text.
+that were most often in the answer. Texts: the first words, or the target of the most similar training text. Names that
+come next: the most frequent ones, or those that most often came after the last one.
 """
 
 import math
@@ -10,15 +11,17 @@ import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
+from itertools import islice, pairwise
 from typing import Any, Literal
 
 import numpy as np
 
 from openwork.base.errors import ConfigError, DataError
-from openwork.base.tasks import Task
+from openwork.base.tasks import Measured, Task
 from openwork.data.records import Pair
 from openwork.data.targets import check_pairs
 from openwork.evaluation.evaluate import EvaluationSet
+from openwork.evaluation.label_scores import RANKED
 from openwork.evaluation.labels import LabelEvaluation, scored
 from openwork.evaluation.saved import SavedEvaluation
 from openwork.metrics.translation import rouge
@@ -102,7 +105,7 @@ def are_answers(pairs: Sequence[Pair]) -> bool:
     return numbers and any(len(pair.source.split()) != 2 for pair in pairs)
 
 
-By = Literal["lead", "nearest"]
+By = Literal["lead", "nearest", "popular", "markov"]
 LONGEST_LEAD, TRIED = 40, 1000  # words, and training pairs that its length is chosen on
 
 
@@ -167,10 +170,46 @@ def nearest(train: Sequence[Pair], texts: Sequence[str], behind: str = "") -> tu
     return "the target of the most similar training text (tf-idf, cosine)", found
 
 
+def popular(train: Sequence[Pair], texts: Sequence[str], behind: str = "") -> tuple[str, list[str]]:
+    """The names that are most frequent, without those of the text."""
+    ranking = [name for name, _ in _frequencies(train).most_common()]
+    return "the most frequent names", [" ".join(_unseen(ranking, _words(text, behind))) for text in texts]
+
+
+def markov(train: Sequence[Pair], texts: Sequence[str], behind: str = "") -> tuple[str, list[str]]:
+    """The names that most often followed the last one of the text, then the most frequent ones: a first-order chain."""
+    follow: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for pair in train:
+        for one, following in pairwise(f"{pair.source} {pair.target}".split()):
+            follow[one][following] += 1
+    frequencies = _frequencies(train)
+    general = [name for name, _ in frequencies.most_common()]
+
+    def ranking(words: Sequence[str]) -> list[str]:
+        counts = follow.get(words[-1], Counter[str]()) if words else Counter[str]()
+        return [*sorted(counts, key=lambda name: (-counts[name], -frequencies[name])), *general]
+
+    ranked = (_unseen(ranking(words), words) for words in (_words(text, behind) for text in texts))
+    return "the names that most often followed the last one", [" ".join(names) for names in ranked]
+
+
+def _frequencies(train: Sequence[Pair]) -> Counter[str]:
+    return Counter(name for pair in train for name in f"{pair.source} {pair.target}".split())
+
+
+def _unseen(ranking: Sequence[str], seen: Sequence[str]) -> list[str]:
+    """The first of the ranking that are not seen, each once."""
+    known = {*seen}
+    return list(islice(dict.fromkeys(name for name in ranking if name not in known), RANKED))
+
+
 BASELINES: dict[By, Callable[[Sequence[Pair], Sequence[str], str], tuple[str, list[str]]]] = {
     "lead": lead,
     "nearest": nearest,
+    "popular": popular,
+    "markov": markov,
 }
+SCORED_AS: dict[By, Measured] = {"popular": "next", "markov": "next"}
 
 
 STRENGTHS = (0.3, 1.0, 3.0, 10.0)  # inverse weights of the penalty that are tried
@@ -203,7 +242,7 @@ def text_baseline(
 ) -> tuple[LabelEvaluation, SavedEvaluation]:
     """The scores of a baseline of text generation, and all its texts, to be saved."""
     what, predicted = BASELINES[by](train.pairs, tested.sources, behind)
-    return scored("texts", tested, predicted, what)
+    return scored(SCORED_AS.get(by, "texts"), tested, predicted, what)
 
 
 def _tagger(train: Sequence[Pair]) -> tuple[str, Callable[[Sequence[str]], list[str]]]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
+from math import inf, log2
 from operator import eq
 from typing import Any, TypeVar
 
@@ -17,6 +18,7 @@ from openwork.metrics.ratio import check_counts, f1
 from openwork.metrics.significance import SEED, Difference, Effort, Statistic, compare_statistic, interval
 from openwork.metrics.translation import Score, rouge
 
+RANKED = 10  # names that are scored of those that may come next
 Examples = TypeVar("Examples", bound=Sequence[Any])
 
 
@@ -79,7 +81,7 @@ def label_differences(
 
 
 def _statistics(task: Measured, references: Sequence[str], predicted: Sequence[str]) -> dict[str, Statistic]:
-    kinds = {"tag": _tag_statistics, "answer": _answer_statistics, "texts": _text_statistics}
+    kinds = {"tag": _tag_statistics, "answer": _answer_statistics, "texts": _text_statistics, "next": _next_statistics}
     return kinds.get(task, _class_statistics)(references, predicted)
 
 
@@ -137,6 +139,17 @@ def _text_statistics(references: Sequence[str], predicted: Sequence[str]) -> dic
     pairs = zip(references, predicted, strict=True)
     rows = [(*rouge(expected, given), expected.strip() == given.strip()) for expected, given in pairs]
     return _means(("ROUGE-1", "ROUGE-2", "ROUGE-L", "exact"), rows)
+
+
+def _next_statistics(references: Sequence[str], predicted: Sequence[str]) -> dict[str, Statistic]:
+    """Each line names what may come next, best first, and one reference comes.
+
+    Hits, the discounted gain 1 / log2(1 + rank) (Järvelin and Kekäläinen 2002, with one right answer) and 1 / rank.
+    """
+    lines = zip(references, predicted, strict=True)
+    ranks = [1 + names.index(one) if (one := name.strip()) in (names := line.split()) else inf for name, line in lines]
+    rows = [(rank == 1, rank <= RANKED, 1 / log2(1 + rank), 1 / rank) for rank in ranks]
+    return _means(("hit@1", f"hit@{RANKED}", f"NDCG@{RANKED}", f"MRR@{RANKED}"), rows)
 
 
 def _means(names: Sequence[str], rows: Sequence[Sequence[float]]) -> dict[str, Statistic]:

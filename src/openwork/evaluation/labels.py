@@ -9,10 +9,11 @@ from openwork.base.tasks import COMMANDS, LABELLING, Measured, task_of
 from openwork.bundles.bundle import Bundle
 from openwork.data.targets import check_pairs
 from openwork.evaluation.evaluate import BOOTSTRAP, EvaluationSet, Report, translate_all
-from openwork.evaluation.label_scores import label_scores, top_score
+from openwork.evaluation.label_scores import RANKED, label_scores, top_score
 from openwork.evaluation.saved import SavedEvaluation
 from openwork.inference.batches import OnProgress
 from openwork.inference.labeller import Labeller
+from openwork.inference.next_names import NextNameRanker
 from openwork.metrics.translation import Score
 from openwork.text.tokenizer import SYMBOL_NAMES
 
@@ -76,6 +77,14 @@ def evaluate_labels(
     listed = [[choice.label for place in one.places for choice in place] for one in found] if shows_top else []
     further = (top_score(tested.references, listed, TOP, BOOTSTRAP),) if listed else ()
     return scored(task, tested, [" ".join(one.best) for one in found], further=further)
+
+
+def evaluate_next(
+    bundle: Bundle, tested: EvaluationSet, advanced: OnProgress
+) -> tuple[LabelEvaluation, SavedEvaluation]:
+    """How high a language model of names ranks the name that came next; UsageError for another model."""
+    ranked = NextNameRanker(bundle).rank(tested.sources, RANKED, advanced)
+    return scored("next", tested, [" ".join(names) for names in ranked])
 
 
 def evaluate_texts(

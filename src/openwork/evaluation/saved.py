@@ -116,6 +116,7 @@ _WHAT: dict[Measured, str] = {
     "tag": "tags of words (tag)",
     "answer": "answers within a text (answer)",
     "texts": "texts, scored by ROUGE (evaluate --texts)",
+    "next": "names that may come next (evaluate --next)",
 }
 
 

@@ -1,4 +1,4 @@
-"""Explanation of a translation: every step of the model with its numbers."""
+"""Explanation of a translation, or of a picture's label: every step of the model with its numbers."""
 
 from collections.abc import Sequence
 
@@ -11,12 +11,13 @@ from openwork.base.phrases import AsIs
 from openwork.bundles.bundle import Bundle
 from openwork.decoding.rescore import score_tokens, token_log_probabilities
 from openwork.decoding.scoring import allow, best_tokens, log_normaliser
+from openwork.inference.explainable import check_transformer
+from openwork.inference.picture_trace import explain_picture
 from openwork.inference.translator import BatchTranslator
 from openwork.inspection.recorder import Recorder, StepKind
 from openwork.inspection.trace import Selection, Trace, select
 from openwork.inspection.tracing import trace_forward
-from openwork.models.seq2seq import Transformer
-from openwork.models.settings import TransformerSettings
+from openwork.signals.pictures import Picture
 from openwork.text.tokenizer import Tokenizer
 
 LIKELY = 3  # pieces of each position that are named
@@ -48,11 +49,17 @@ LOG_PROBABILITIES = StepKind(
 TOTAL = StepKind("The log-probability of the whole translation, in nats", "sum of ln p(piece)", (), score_tokens)
 
 
-def explain(bundle: Bundle, text: str, selection: Selection) -> Trace:
-    """The trace of the bundle's own translation of a text, by teacher forcing.
+def explain(bundle: Bundle, source: Picture, selection: Selection) -> Trace:
+    """The trace of the bundle's own translation of a text, by teacher forcing, or of its label of a picture.
 
-    UsageError: nothing to translate, another model than a Transformer, no such layer or head.
+    UsageError: nothing to translate, a model without such steps, no such layer or head. DataError: no such picture.
     """
+    if bundle.settings.picture is not None:
+        return explain_picture(bundle, source, selection)
+    return _explain_text(bundle, str(source), selection)
+
+
+def _explain_text(bundle: Bundle, text: str, selection: Selection) -> Trace:
     model, target = check_transformer(bundle), bundle.tokenizers.target
     if not text.strip():
         raise UsageError("there is no sentence to explain", hint='give a sentence, such as "Ein Hund."', code="U050")
@@ -101,45 +108,3 @@ def _note_choice(recorder: Recorder, logits: Tensor, output: Sequence[int], targ
     terms = token_log_probabilities(logits, chosen)
     recorder.note("log_probabilities", LOG_PROBABILITIES, terms, [logits, "chosen"], labels=rows)
     recorder.note("log_probability", TOTAL, terms.sum(-1), ["log_probabilities"])
-
-
-def check_transformer(bundle: Bundle) -> Transformer:
-    """The bundle's model; UsageError for another kind of model."""
-    if not isinstance(bundle.model, Transformer):
-        raise UsageError(
-            "only a Transformer can be explained step by step",
-            why=f"the model of this bundle is of the kind {bundle.settings.model.kind}",
-            hint='give a bundle that was trained with model.kind = "transformer"',
-            code="U053",
-        )
-    settings = bundle.settings.model
-    if isinstance(settings, TransformerSettings) and (
-        settings.attention != "scaled" or settings.feedforward == "convolution"
-    ):
-        raise UsageError(
-            "a Transformer of these options cannot be explained step by step",
-            why=f"attention {settings.attention}, feed-forward network {settings.feedforward}; the steps shown are "
-            "those of equation 1 and of networks without convolutions",
-            hint='give a bundle that was trained with model.attention = "scaled"',
-            code="U079",
-        )
-    if isinstance(settings, TransformerSettings):
-        _check_layers(settings)
-    return bundle.model
-
-
-def _check_layers(settings: TransformerSettings) -> None:
-    """UsageError for layers whose values have no place of their own among the steps."""
-    others = {
-        "attention_pattern": settings.attention_pattern == "low-rank",
-        "feedforward_rank": settings.feedforward_rank is not None,
-        "layer_sharing": settings.layer_sharing,
-    }
-    key = next((key for key, chosen in others.items() if chosen), None)
-    if key is not None:
-        raise UsageError(
-            "a Transformer of these layers cannot be explained step by step",
-            why=f"the steps shown are those of the paper's layers, and model.{key} makes others",
-            hint=f"give a bundle that was trained without model.{key}",
-            code="U115",
-        )

@@ -16,6 +16,7 @@ from openwork.base.errors import UsageError
 SCHEMA = 1  # of `to_json`; a change that readers must know of raises it
 
 Verdict = Literal["equal", "rounding", "wrong"]
+GRID = ("row", "column")  # the last axes of numbers that belong to the patches of a picture
 _LAYER = re.compile(r"\.layers\.(\d+)\.")
 
 
@@ -120,12 +121,16 @@ class Step:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trace:
-    """Steps in the order of calculation; `assumptions`: choices that a document leaves open."""
+    """Steps in the order of calculation; `assumptions`: choices that a document leaves open.
+
+    `picture`: the pixels (height, width, channels) of a picture that was read, over which steps are laid.
+    """
 
     name: str
     title: str
     steps: tuple[Step, ...]
     assumptions: tuple[str, ...] = ()
+    picture: np.ndarray | None = None
 
     def __repr__(self) -> str:
         return f"Trace({self.name!r}, {len(self.steps)} steps)"

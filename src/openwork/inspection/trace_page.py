@@ -1,8 +1,13 @@
 """A trace as one HTML file: a section a step, its inputs as links, its matrices as tables with named rows."""
 
-import numpy as np
+from collections.abc import Callable
+from functools import partial
 
-from openwork.base.pages import render
+import numpy as np
+from markupsafe import Markup
+
+from openwork.base.pages import render, translator
+from openwork.inspection.patches_view import is_on_patches, laid_over, shown_picture
 from openwork.inspection.trace import Step, Trace, title_of
 from openwork.inspection.trace_table import Limits, printed_value, shape_text, tables
 
@@ -24,7 +29,14 @@ def trace_page(trace: Trace, language: str) -> str:
         shape_text=shape_text,
         printed_value=printed_value,
         title_of=title_of,
+        shown_picture=shown_picture,
+        grids=partial(_grids, trace, translate=translator(language)),
     )
+
+
+def _grids(trace: Trace, step: Step, translate: Callable[[str], str]) -> list[Markup]:
+    """Figures in place of tables, of a step that belongs to the patches of a picture."""
+    return [] if trace.picture is None or not is_on_patches(step) else list(laid_over(step, trace.picture, translate))
 
 
 def _are_weights(step: Step) -> bool:

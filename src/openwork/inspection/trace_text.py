@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from openwork.base.phrases import Padded, shown_width
+from openwork.inspection.patches_view import is_on_patches, shaded
 from openwork.inspection.trace import Step, Trace, title_of
 from openwork.inspection.trace_table import Limits, Table, printed_value, shape_text, tables
 
@@ -39,6 +40,9 @@ def _step_text(number: int, step: Step, width: int, translate: Translate) -> Ite
     for name, fact in facts:
         if fact:
             yield from wrapped(f"{INDENT}{name}: {fact}" if name else f"{INDENT}{fact}", width, INDENT * 2)
+    if is_on_patches(step):
+        yield from (f"{INDENT}{line}" for line in shaded(step, width - len(INDENT), translate))
+        return
     for table in tables(step, Limits(ROWS, width // 5, SLICES)):
         yield from [f"{INDENT}{ELLIPSIS}"] if table is None else _table_text(table, width)
     verdicts = {

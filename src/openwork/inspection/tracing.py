@@ -4,7 +4,7 @@ A copy of the model in float64 is watched: forward hooks note the outputs of mod
 functions of the reference kernel notes the steps between queries and output. The model itself is never changed.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from functools import partial
 from typing import Any, TypeVar
@@ -12,12 +12,14 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
+from openwork.base.symbols import SYMBOL_IDS
 from openwork.inspection import transformer_steps as steps
 from openwork.inspection.recorder import Recorder, StepKind
 from openwork.models.interfaces import SequenceModel
 from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.distances import RelativeKeys, Rotary
 from openwork.nn.embedding import TokenEmbedding
+from openwork.nn.features import FeatureEmbedding
 from openwork.nn.feedforward import FeedForward, GatedFeedForward
 from openwork.nn.kernels import WeightFunction, reference
 from openwork.nn.masks import Mask
@@ -57,11 +59,36 @@ def trace_forward(
     return logits
 
 
+@torch.inference_mode()
+def trace_label(model: SequenceModel, recorder: Recorder, numbers: Tensor) -> Tensor:
+    """Notes the reading of a source of numbers (position, features), down to the logits of its one label.
+
+    Gives the logits (1, vocabulary) in float64.
+    """
+    copy = exact_copy(model)
+    recorder.know(copy)
+    _watch(copy, recorder)
+    recorder.side, source = "source", numbers.double()[None]
+    recorder.note("source.numbers", steps.NUMBERS, source, labels={"patch": recorder.pieces["source"][1:]})
+    state = copy.start(source, torch.tensor([len(numbers)]))
+    read = recorder.steps[-1].name
+    vector = copy.advance(torch.tensor([[SYMBOL_IDS.start]]), state)[0][:, 0]
+    recorder.note("read", steps.READ, vector, [read])
+    logits = copy.project(vector)
+    bias = [] if copy.output_bias is None else [copy.output_bias]
+    recorder.note("logits", steps.label_logits(bool(bias)), logits, ["read"], parameters=[copy.output_weight, *bias])
+    return logits
+
+
 def _watch(model: nn.Module, recorder: Recorder) -> None:
     for name, module in model.named_modules():
         match module:
             case TokenEmbedding():
                 _watch_embedding(module, recorder)
+            case FeatureEmbedding():
+                names = {"patch": recorder.pieces["source"][1:]}
+                _note_output(recorder, "source.patches", module.projection, steps.PATCHES, labels=names)
+                _note_output(recorder, "source.embedding", module, steps.WITH_CLASS, given=["source.patches"])
             case SinusoidalPositions() | LearnedPositions():
                 _watch_positions(module, recorder)
             case NormalisedPositions():
@@ -91,13 +118,14 @@ def _note_output(
     *,
     given: Sequence[str] = (),
     shape: Callable[[Tensor], Tensor] | None = None,
+    labels: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
     """Notes each output of the module, `shape`d; `given`: names of inputs that are not the numbers of a step."""
 
     def hear(_: nn.Module, inputs: tuple[Any, ...], output: Tensor) -> None:
         value = output if shape is None else shape(output)
         kept = [*module.parameters(), *module.buffers()]
-        recorder.note(name, kind, value, given or inputs, parameters=kept)
+        recorder.note(name, kind, value, given or inputs, parameters=kept, labels=labels)
 
     module.register_forward_hook(hear)
 

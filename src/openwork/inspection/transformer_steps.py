@@ -12,6 +12,7 @@ from openwork.models.interfaces import SequenceModel
 from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.distances import BucketedBiases, LinearBiases, RelativeKeys
 from openwork.nn.embedding import TokenEmbedding
+from openwork.nn.features import FeatureEmbedding
 from openwork.nn.feedforward import FeedForward, GatedFeedForward
 from openwork.nn.kernels import reference
 from openwork.nn.normalisation import BatchNorm
@@ -19,6 +20,7 @@ from openwork.nn.residual import ResidualSum
 
 PAPER = "Vaswani et al. 2017, "
 EQUATION_1, EQUATION_2 = f"{PAPER}equation 1", f"{PAPER}equation 2"
+VIT_EQUATION = "Dosovitskiy et al. 2021, equation 1"
 MULTI_HEAD = f"{PAPER}section 3.2.2"
 
 STREAM = ("position", "width")
@@ -26,6 +28,13 @@ SCORES = ("head", "query", "key")
 INNER = ("position", "inner")
 
 IDS = StepKind("The pieces of the text, as numbers", "id", ("position",), None)
+NUMBERS = StepKind("The numbers of each patch, as the model reads them", "", ("patch", "features"), None)
+PATCHES = StepKind("One vector for each patch", "x E + b", ("patch", "width"), nn.Linear, VIT_EQUATION)
+WITH_CLASS = StepKind(
+    "The class token's learned vector, and after it those of the patches", "[class; x E + b]", STREAM,
+    FeatureEmbedding.forward, VIT_EQUATION,
+)  # fmt: skip
+READ = StepKind("The vector that the label is predicted from", "", ("width",), SequenceModel.advance)
 LOOKUP = StepKind(
     "One vector for each piece, from the table of embeddings", "E[id]", STREAM, nn.Embedding, f"{PAPER}section 3.4"
 )
@@ -78,6 +87,14 @@ def logits(bias: bool) -> StepKind:
     return StepKind(
         "Logits: one number for each piece of the vocabulary", _linear("^T", False) + (" + b" if bias else ""),
         ("position", "vocabulary"), SequenceModel.project, f"{PAPER}section 3.4",
+    )  # fmt: skip
+
+
+def label_logits(bias: bool) -> StepKind:
+    """The same for the one label of a source."""
+    return StepKind(
+        "Logits: one number for each symbol and label", _linear("^T", False) + (" + b" if bias else ""),
+        ("vocabulary",), SequenceModel.project,
     )  # fmt: skip
 
 

@@ -8,7 +8,8 @@ from torch import Tensor, nn
 
 from openwork.base.errors import ConfigError, OpenworkError
 from openwork.models.bytenet import build_bytenet
-from openwork.models.convolutional_settings import ByteNetSettings, ConvS2SSettings, WaveNetSettings
+from openwork.models.cnn import build_cnn
+from openwork.models.convolutional_settings import ByteNetSettings, CnnSettings, ConvS2SSettings, WaveNetSettings
 from openwork.models.convs2s import build_convs2s
 from openwork.models.decoder_lm import DecoderLM
 from openwork.models.encoder_lm import build_encoder
@@ -82,6 +83,7 @@ BUILDERS: dict[type[Any], Callable[[Any, int, int], SequenceModel]] = {
     WaveNetSettings: build_wavenet,
     DecoderSettings: build_decoder,
     VisionSettings: build_vit,
+    CnnSettings: build_cnn,
     SpeechSettings: build_whisper,
 }
 

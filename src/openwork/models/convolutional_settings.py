@@ -11,6 +11,7 @@ from openwork.models.settings import LanguageTying, Tying
 
 BYTENET = "Kalchbrenner et al. 2016, section"
 CONVS2S = "Gehring et al. 2017, section"
+VGG = "Simonyan and Zisserman 2015, section"
 WAVENET = "van den Oord et al. 2016, section"
 
 Cycle = Annotated[int, Field(ge=1, le=30)]
@@ -97,3 +98,36 @@ class WaveNetSettings(Settings):
     dropout: DropRate = option(
         0.1, "on embeddings, behind the gates, and before the output; not in the paper", "Srivastava et al. 2014"
     )
+
+
+class CnnSettings(Settings):
+    """A network of convolutions and pooling that reads a picture and predicts its class."""
+
+    kind: Literal["cnn"] = "cnn"
+    width: Width = option(
+        64, "features that the first convolution finds; each later one finds twice as many", f"{VGG} 2.1"
+    )
+    layers: int = option(3, "convolutions, each with ReLU and pooling of two by two places", f"{VGG} 2.1", ge=1, le=10)
+    kernel: KernelWidth = option(3, "k: a convolution sees k x k places", f"{VGG} 2.1")
+    columns: TokenCount = option(32, "patches from left to right; it follows from [picture]", f"{VGG} 2.1")
+    dropout: DropRate = option(0.1, "before the output", "Srivastava et al. 2014")
+
+    @property
+    def widths(self) -> list[int]:
+        """Features after each convolution."""
+        return [self.width * 2**layer for layer in range(self.layers)]
+
+    @property
+    def task(self) -> Literal["classify"]:
+        """What the model predicts of a picture: one label."""
+        return "classify"
+
+    @property
+    def tying(self) -> Literal["none"]:
+        """Numbers have no embeddings that could be the labels' matrix too."""
+        return "none"
+
+    @property
+    def reads(self) -> Literal["pictures"]:
+        """What its sources are; the other families read text."""
+        return "pictures"

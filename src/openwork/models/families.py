@@ -10,7 +10,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import Field, TypeAdapter
 
 from openwork.base.config import Settings
-from openwork.models.convolutional_settings import ByteNetSettings, ConvS2SSettings, WaveNetSettings
+from openwork.models.convolutional_settings import ByteNetSettings, CnnSettings, ConvS2SSettings, WaveNetSettings
 from openwork.models.recurrent_settings import RecurrentLabelsSettings, RecurrentLMSettings, RecurrentSettings
 from openwork.models.settings import (
     DecoderSettings,
@@ -31,6 +31,7 @@ ModelSettings = Annotated[
     | ByteNetSettings
     | WaveNetSettings
     | VisionSettings
+    | CnnSettings
     | SpeechSettings,
     Field(discriminator="kind"),
 ]
@@ -40,6 +41,18 @@ FAMILIES: tuple[type[Settings], ...] = get_args(get_args(ModelSettings)[0])
 def reads(settings: ModelSettings) -> Literal["text", "pictures", "sounds"]:
     """What the sources of a model are."""
     return getattr(settings, "reads", "text")
+
+
+PATCHES = {"vit": 16, "cnn": 1}
+"""The kinds that read pictures, and the pixels of a side of their usual patches."""
+
+
+def of_grid(model: Mapping[str, object], grid: tuple[int, int]) -> dict[str, int]:
+    """The keys of a model of pictures that follow from the rows and columns of their patches."""
+    rows, columns = grid
+    if model.get("kind") == "cnn":
+        return {"columns": columns}
+    return {"maximum_length": rows * columns + 1} if model.get("positions") == "learned" else {}  # and a class token
 
 
 _ANY_FAMILY: TypeAdapter[ModelSettings] = TypeAdapter(ModelSettings)

@@ -143,6 +143,8 @@ VIT: dict[str, dict[str, object]] = {
     "vit-base": {**_VIT, "width": 768, "feedforward_width": 3072, "heads": 12, "layers": 12, "maximum_length": 197},
     "vit-small": {**_VIT, "width": 128, "feedforward_width": 256, "heads": 4, "layers": 4},
 }  # fmt: skip
+# A convolutional network with about as many weights as vit-small has for small patches (0.53 million).
+CNN: dict[str, dict[str, object]] = {"cnn-small": {"kind": "cnn", "width": 76}}
 # Whisper (Radford et al. 2023, table 1, and their published code) in its smallest size, and one for two cores.
 _WHISPER: dict[str, object] = {
     "kind": "whisper", "norm": "pre", "positions": "learned", "maximum_length": 448, "feedforward": "gelu",
@@ -175,6 +177,7 @@ PRESETS: dict[str, dict[str, object]] = {
     **SMALL,
     **BERT,
     **VIT,
+    **CNN,
     **WHISPER,
     **T5,
     **{name: values for name, values in PAPER.items() if not name.startswith("paper-")},

@@ -1,4 +1,4 @@
-"""Convolutions over positions: centred ones that read, causal ones that write, dilated or not.
+"""Convolutions over positions: centred ones that read, causal ones that write, dilated or not; and over pictures.
 
     y_i = b + sum over j of W_j x_{i + (j - before) d},  j = 0 .. k - 1
 
@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from openwork.nn.masks import padding
-from openwork.nn.shapes import Lengths, Vectors
+from openwork.nn.shapes import Lengths, Numbers, Vectors
 
 Linear = Callable[[int, int], nn.Module]  # from the widths of input and output to the module that multiplies
 
@@ -96,3 +96,38 @@ def gated_tanh(x: Float[Tensor, "*rows twice"]) -> Float[Tensor, "*rows width"]:
     """tanh(a) * sigmoid(b) of two halves (van den Oord et al. 2016, equation 2)."""
     value, gate = x.chunk(2, dim=-1)
     return torch.tanh(value) * torch.sigmoid(gate)
+
+
+Grid = Float[Tensor, "batch features row column"]
+RealPlaces = Float[Tensor, "batch 1 row column"]  # 1 where a source has something, 0 elsewhere
+Pooled = Float[Tensor, "batch outputs pooled_row pooled_column"]
+RealPooled = Float[Tensor, "batch 1 pooled_row pooled_column"]
+
+
+def as_grid(source: Numbers, lengths: Lengths, columns: int) -> tuple[Grid, RealPlaces]:
+    """The positions of each source as rows of `columns` each, zeros behind the last one; and where it has some."""
+    rows = -(-source.shape[1] // columns)
+    behind = (0, 0, 0, rows * columns - source.shape[1])
+    x = functional.pad(without_padding(source, lengths), behind)
+    is_real = (torch.arange(rows * columns, device=source.device) < lengths[:, None]).to(x.dtype)
+    return x.transpose(1, 2).unflatten(2, (rows, columns)), is_real.unflatten(1, (1, rows, columns))
+
+
+class PooledConvolution(nn.Module):
+    """The largest of max(0, W * x + b) among two by two places of a picture, outside of which all is zero.
+
+    A convolution of an even width sees one place more on the right and below.
+    """
+
+    def __init__(self, inputs: int, outputs: int, kernel: int) -> None:
+        super().__init__()
+        self.convolution = nn.Conv2d(inputs, outputs, kernel)
+        self.outside = ((kernel - 1) // 2, kernel // 2) * 2  # zeros to the left, right, above and below
+
+    def forward(self, x: Grid, is_real: RealPlaces) -> tuple[Pooled, RealPooled]:
+        """Half as many rows and columns, rounded up, and which of them have something."""
+        found = (
+            torch.relu(self.convolution(functional.pad(x, self.outside))) * is_real
+        )  # never negative, so that a zero is never a maximum alone
+        pooled = (functional.max_pool2d(one, kernel_size=2, ceil_mode=True) for one in (found, is_real))
+        return next(pooled), next(pooled)

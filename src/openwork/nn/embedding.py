@@ -51,7 +51,7 @@ def initialise(model: ModuleT) -> ModuleT:
     also the output matrix.
     """
     for module in model.modules():
-        if isinstance(module, nn.Linear | nn.Conv1d):
+        if isinstance(module, nn.Linear | nn.Conv1d | nn.Conv2d):
             nn.init.xavier_uniform_(module.weight)
             if module.bias is not None:
                 nn.init.zeros_(module.bias)

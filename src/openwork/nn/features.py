@@ -27,6 +27,10 @@ class FeatureEmbedding(nn.Module):
         self.start = nn.Parameter(torch.randn(width) * width**-0.5)
 
     def after_start(self, source: Numbers) -> Vectors:
+        """The same as `forward`, by the name that embeddings of pieces have for it."""
+        return self(source)
+
+    def forward(self, source: Numbers) -> Vectors:
         """The learned vector, and then one for each position (batch, source + 1, width)."""
         x = self.projection(source)
         return torch.cat([self.start.to(x.dtype).expand(x.shape[0], 1, -1), x], dim=1)

@@ -51,6 +51,14 @@ def read_picture(source: Picture, settings: PictureSettings) -> Pixels:
     return np.asarray(picture, np.uint8).reshape(settings.height, settings.width, settings.channels)
 
 
+def png_of(pixels: Pixels) -> bytes:
+    """A PNG file of pixels (height, width, channels) as `read_picture` gives them."""
+    file = io.BytesIO()
+    picture = pixels[:, :, 0] if pixels.shape[2] == 1 else pixels
+    _pillow().Image.fromarray(picture).save(file, "PNG")
+    return file.getvalue()
+
+
 def _pillow() -> Any:
     try:
         import PIL

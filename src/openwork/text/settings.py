@@ -9,13 +9,13 @@ from openwork.base.errors import RuleError
 from openwork.base.fields import option
 from openwork.base.limits import LINES, DropRate
 from openwork.text.pieces.alphabet import COMMON
-from openwork.text.pieces.kinds import KINDS, TARGET_KINDS
+from openwork.text.pieces.kinds import KINDS, TARGET_KINDS, WHOLE_KINDS
 from openwork.text.tokenizer import SMALLEST_VOCABULARY
 
 if TYPE_CHECKING:
     KindName = TargetKindName = str
 else:
-    KindName = Literal[tuple(KINDS)]  # the tables are the one place that names them
+    KindName = Literal[WHOLE_KINDS]  # the tables are the one place that names them
     TargetKindName = Literal[tuple(TARGET_KINDS)]
 
 Times = Annotated[int, Field(ge=1, le=LINES)]
@@ -26,7 +26,9 @@ class TextSettings(Settings):
     """How text is cut into pieces."""
 
     kind: KindName = option(
-        "byte-pair", "what the pieces are; words and characters are for comparison, the others for use"
+        "byte-pair",
+        "what the pieces are; words and characters are for comparison, labels for sequences of names, "
+        "the others for use",
     )
     vocabulary_size: int = option(
         8000, "most pieces a vocabulary may have; a small corpus gives fewer", ge=SMALLEST_VOCABULARY, le=1_000_000

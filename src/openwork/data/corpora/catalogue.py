@@ -15,6 +15,7 @@ from openwork.data.corpora import (
     docstrings,
     entities,
     labelled,
+    movielens,
     parallel,
     spoken_digits,
     synthetic,
@@ -46,6 +47,7 @@ CORPORA: dict[str, NamedCorpus] = {
     **labelled.CORPORA,
     **docstrings.CORPORA,
     **digits.CORPORA,
+    **movielens.CORPORA,
     **spoken_digits.CORPORA,
 }
 

@@ -9,12 +9,12 @@ from openwork.base.config import Layer, build_section
 from openwork.base.errors import ConfigError
 from openwork.bundles.folder import whole_bundle
 from openwork.bundles.settings import encoder_of, read_bundle_settings
-from openwork.models.families import FAMILIES, ModelSettings, model_settings, reads
+from openwork.models.families import FAMILIES, ModelSettings, model_settings, of_grid, reads
 from openwork.models.presets import PRESETS
 from openwork.runs.file.keys import section_of
 from openwork.runs.usable import usable_bundle
 from openwork.text.pair import TokenizerPair
-from openwork.text.pieces.kinds import KINDS
+from openwork.text.pieces.kinds import WHOLE_KINDS
 from openwork.text.tokenizer import SMALLEST_VOCABULARY
 from openwork.training.settings import FineTuningSettings
 
@@ -100,12 +100,12 @@ def _model(
             )
     own = section_of(layer, "model")
     own.pop("preset", None)
-    without = ("maximum_length",) if reads(known) == "pictures" else ()  # which follows from the pictures' size
+    without = of_grid(theirs, (1, 1)) if reads(known) == "pictures" else ()  # which follow from the pictures' size
     return {**{key: value for key, value in theirs.items() if key not in without}, **own}
 
 
 def _source_kind(tokenizers: TokenizerPair) -> dict[str, Any]:
-    return {"kind": tokenizers.source.kind} if tokenizers.source.kind in KINDS else {}
+    return {"kind": tokenizers.source.kind} if tokenizers.source.kind in WHOLE_KINDS else {}
 
 
 def _other_text(layer: Layer, tokenizers: TokenizerPair) -> dict[str, Any]:

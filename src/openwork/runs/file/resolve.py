@@ -27,6 +27,7 @@ from openwork.base.outputs import is_run
 from openwork.base.phrases import Joined
 from openwork.data.batching import BatchSettings
 from openwork.data.corpora import catalogue as corpora
+from openwork.models.families import PATCHES, of_grid
 from openwork.models.presets import PRESETS
 from openwork.runs.file.automatic import choose_layer, chosen_lengths, tuning_lengths
 from openwork.runs.file.inheritance import inherit, read_tuning
@@ -181,7 +182,7 @@ def with_preset(layer: Layer) -> dict[str, Any]:
     mapping["model"] = {"kind": "transformer", **model}
     if mapping["model"]["kind"] == "whisper":
         mapping |= _for_sounds(mapping)
-    if mapping["model"]["kind"] == "vit":
+    if mapping["model"]["kind"] in tuple(PATCHES):  # what is given may be no text
         mapping |= _for_pictures(mapping, given=dict(section))
     data, training = mapping.get("data", {}), mapping.get("training", {})
     if isinstance(data, Mapping) and isinstance(training, Mapping):
@@ -193,7 +194,7 @@ def with_preset(layer: Layer) -> dict[str, Any]:
 
 
 def _for_pictures(mapping: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The sections that a model of pictures needs: one vocabulary, of labels, and a position for each patch.
+    """The sections that a model of pictures needs: one vocabulary, of labels, and what follows from their patches.
 
     `given`: the keys of the section [model] in the file, over which nothing is written.
     """
@@ -201,15 +202,14 @@ def _for_pictures(mapping: Mapping[str, Any], given: Mapping[str, Any]) -> dict[
     if not all(isinstance(section, Mapping) for section in sections.values()):
         return {}
     found: dict[str, Any] = {
-        "picture": sections["picture"],
+        "picture": {"patch": PATCHES[mapping["model"]["kind"]], **sections["picture"]},
         "text": {"shared": False, "target_kind": "labels", **sections["text"]},
         "training": {"metric": "score", **sections["training"]},
     }
     model = dict(mapping["model"])
-    if model.get("positions") == "learned" and "maximum_length" not in given:
-        with suppress(OpenworkError):  # which the settings of the run report
-            picture = build_section(PictureSettings, "picture", sections["picture"], {})
-            model["maximum_length"] = picture.patches + 1
+    with suppress(OpenworkError):  # which the settings of the run report
+        picture = build_section(PictureSettings, "picture", found["picture"], {})
+        model |= {key: value for key, value in of_grid(model, picture.grid).items() if key not in given}
     return {**found, "model": model}
 
 

@@ -9,8 +9,8 @@ from openwork.data.batching import BatchSettings
 from openwork.data.filters import FilterSettings
 from openwork.data.settings import DataSettings
 from openwork.decoding.settings import DecodingSettings
-from openwork.models.families import ModelSettings, reads
-from openwork.models.settings import ONE_VOCABULARY, TransformerSettings, VisionSettings
+from openwork.models.families import ModelSettings, of_grid, reads
+from openwork.models.settings import ONE_VOCABULARY, TransformerSettings
 from openwork.signals.settings import PictureSettings, SoundSettings
 from openwork.text.settings import TextSettings
 from openwork.training.settings import FineTuningSettings, TrainingSettings
@@ -86,19 +86,20 @@ class RunSettings(Settings):
                     code="C147",
                 )
             return self
-        if not isinstance(self.model, VisionSettings):
+        if reads(self.model) != "pictures":
             raise RuleError(
                 f'[picture] is for models that read pictures, and the kind "{self.model.kind}" reads text',
                 hint='leave out the section [picture], or set model.kind = "vit"',
                 code="C148",
             )
-        most, needed = self.model.maximum_length, self.picture.patches + 1
-        if self.model.positions == "learned" and self.model.table_size != needed:
-            raise RuleError(
-                f"model.maximum_length is {most}, and a picture has {self.picture.patches:,} patches",
-                hint=f"leave model.maximum_length out; it is {needed:,}, the patches and the class token",
-                code="C149",
-            )
+        for key, needed in of_grid(self.model.model_dump(), self.picture.grid).items():
+            if getattr(self.model, key) != needed:
+                raise RuleError(
+                    f"model.{key} is {getattr(self.model, key)}, and pictures of {self.picture.patches:,} patches need "
+                    f"{needed:,}",
+                    hint=f"leave model.{key} out: it follows from [picture]",
+                    code="C149",
+                )
         return self
 
     @model_validator(mode="after")

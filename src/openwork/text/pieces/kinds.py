@@ -16,6 +16,8 @@ KINDS: dict[str, type[LearntTokenizer]] = {
 }
 TARGET_KINDS: dict[str, type[LearntTokenizer]] = {**KINDS, "labels": Labels, "positions": WordNumbers}
 """What the pieces of a target with a vocabulary of its own may be."""
+WHOLE_KINDS = (*KINDS, "labels")
+"""What the pieces of a source may be, or of both sides."""
 
 ALGORITHMS: dict[str, Callable[[Mapping[str, Any]], Algorithm]] = {
     "BPE": Merging,

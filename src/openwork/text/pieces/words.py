@@ -8,9 +8,10 @@ Chinese, which has no spaces, gets whole clauses as words: use another kind ther
 Characters: each common character is a piece, and a rare one its bytes. For languages written without spaces, for
 copying tasks, and to compare with. Nothing is lost, and texts get long.
 
-Labels: each name between spaces is one piece. The targets of models that classify and tag. A target is not cut:
-"B-toloc.city_name O" is two pieces. Every label of the training data is known, however rare it is. What is lost: a
-label that training had not becomes the symbol <unk>, and several spaces become one.
+Labels: each name between spaces is one piece. The targets of models that classify and tag, and sequences of names, such
+as the films that somebody watched. A target is not cut: "B-toloc.city_name O" is two pieces. Every label of the
+training data is known, however rare it is. What is lost: a label that training had not becomes the symbol <unk>, and
+several spaces become one.
 """
 
 from collections import Counter
@@ -124,9 +125,9 @@ class Labels(Words):
         names = _label_names(lines)
         if len(SYMBOL_NAMES) + len(names) > vocabulary_size:
             raise ConfigError(
-                f"the targets hold {len(names):,} different labels, more than text.vocabulary_size = "
+                f"the texts hold {len(names):,} different names, more than text.vocabulary_size = "
                 f"{vocabulary_size:,} allows",
-                why='with text.target_kind = "labels" every word of a target is the name of a label',
+                why='with "labels" in text.kind or text.target_kind every word is a name of its own',
                 hint="name the column or the file of the labels, or raise text.vocabulary_size",
                 code="C078",
             )
