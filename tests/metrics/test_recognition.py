@@ -36,4 +36,4 @@ def test_what_cannot_be_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jiwer", None)
     with pytest.raises(UsageError) as refused:
         error_rates(["a"], ["a"])
-    assert refused.value.code == "U120" and "pip install jiwer" in refused.value.hint
+    assert refused.value.code == "U119" and "pip install jiwer" in refused.value.hint

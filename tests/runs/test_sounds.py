@@ -162,7 +162,7 @@ def test_a_damaged_sound_ends_the_training_with_its_name(trained: Path, tmp_path
     sets = {**given(trained), "data.sounds": str(tmp_path / "train/list.csv")}
     with pytest.raises(DataError, match=r"high-3\.wav") as refused:
         openwork.train(trained / "run.toml", out=tmp_path / "run", set=sets, progress=False)
-    assert refused.value.code == "D153"
+    assert refused.value.code == "D155"
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_other_models_transcribe_nothing() -> None:
     bundle = Bundle(BundleSettings(model=TransformerSettings()), None, None)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="are no sounds") as refused:
         check_reads_sounds(bundle, Path("en-de"))
-    assert refused.value.code == "U119" and "openwork translate" in refused.value.hint
+    assert refused.value.code == "U120" and "openwork translate" in refused.value.hint
 
 
 def test_error_rates_of_a_bundle(trained: Path) -> None:

@@ -88,14 +88,14 @@ def of(kind: str, samples: Any = None, rate: int = 16_000, **options: Any) -> by
 
 
 REFUSED = {
-    "text": (b"no sound\n", "D153", ""),
-    "empty": (b"", "D153", ""),
-    "cut short": (of("FLAC")[:30], "D153", ""),
-    "a format that is not read": (of("AIFF"), "D153", "AIFF"),
-    "a rate of nothing": (of("WAV", rate=50), "D153", "50 samples"),
-    "too long": (of("FLAC", np.zeros(2 * 16_000 + 1)), "D154", "more than 2 seconds"),
-    "no samples": (of("WAV", np.zeros(0)), "D155", ""),
-    "infinite": (of("WAV", np.array([0.1, np.inf]), subtype="FLOAT"), "D156", ""),
+    "text": (b"no sound\n", "D155", ""),
+    "empty": (b"", "D155", ""),
+    "cut short": (of("FLAC")[:30], "D155", ""),
+    "a format that is not read": (of("AIFF"), "D155", "AIFF"),
+    "a rate of nothing": (of("WAV", rate=50), "D155", "50 samples"),
+    "too long": (of("FLAC", np.zeros(2 * 16_000 + 1)), "D156", "more than 2 seconds"),
+    "no samples": (of("WAV", np.zeros(0)), "D157", ""),
+    "infinite": (of("WAV", np.array([0.1, np.inf]), subtype="FLOAT"), "D158", ""),
 }
 
 
@@ -140,10 +140,10 @@ def test_missing_and_oversized_files(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_samples_of_another_form_are_refused(samples: Any) -> None:
     with pytest.raises(UsageError) as refused:
         read_sound(samples, SHORT)
-    assert refused.value.code == "U117"
+    assert refused.value.code == "U118"
     with pytest.raises(DataError) as too_long:
         read_sound(np.zeros(32_001), SHORT)
-    assert too_long.value.code == "D154"
+    assert too_long.value.code == "D156"
 
 
 @pytest.mark.parametrize("package", ["soundfile", "soxr"])
@@ -151,7 +151,7 @@ def test_one_sentence_without_the_packages(package: str, monkeypatch: pytest.Mon
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(UsageError, match="soundfile and soxr") as refused:
         read_sound("one.wav", SHORT)
-    assert refused.value.code == "U116" and "pip install soundfile soxr" in refused.value.hint
+    assert refused.value.code == "U117" and "pip install soundfile soxr" in refused.value.hint
 
 
 def test_other_settings_have_another_fingerprint() -> None:

@@ -13,5 +13,5 @@ def check_reads_sounds(bundle: Bundle, path: Path) -> None:
         raise UsageError(
             f"{path}: the sources of this model are no sounds",
             hint=f"{COMMANDS[task_of(bundle.settings.model)]} is for it, or name another bundle",
-            code="U119",
+            code="U120",
         )

@@ -54,6 +54,6 @@ def _jiwer() -> Any:
         raise UsageError(
             "error rates need the package jiwer, which is not installed",
             hint="pip install jiwer (the extra audio)",
-            code="U120",
+            code="U119",
         ) from error
     return jiwer

@@ -38,7 +38,7 @@ def read_sound(source: Sound, settings: SoundSettings) -> Samples:
     if len(samples) > settings.seconds * settings.rate:
         raise _too_long(where, settings.seconds)
     if not len(samples):
-        raise DataError(f"{where}: there is no sound in it", hint="record it again, or leave it out", code="D155")
+        raise DataError(f"{where}: there is no sound in it", hint="record it again, or leave it out", code="D157")
     return samples
 
 
@@ -59,7 +59,7 @@ def _decoded(path: Path, settings: SoundSettings) -> Samples:
             f"{path}: not a sound that can be read, or damaged",
             why=str(error),
             hint="formats are WAV and FLAC; open the file in a player and save it again, or remove it",
-            code="D153",
+            code="D155",
         ) from error
     if len(samples) > frames:
         raise _too_long(str(path), frames // rate)
@@ -67,7 +67,7 @@ def _decoded(path: Path, settings: SoundSettings) -> Samples:
         raise DataError(
             f"{path}: not all samples of the sound are numbers",
             hint="save it again with 16 bits a sample, or remove it",
-            code="D156",
+            code="D158",
         )
     alone = samples.mean(axis=1, dtype=np.float32)
     return alone if rate == settings.rate else soxr.resample(alone, rate, settings.rate)
@@ -81,7 +81,7 @@ def _packages() -> tuple[Any, Any]:
         raise UsageError(
             "sounds need the packages soundfile and soxr, which are not installed",
             hint="pip install soundfile soxr (the extra audio)",
-            code="U116",
+            code="U117",
         ) from error
     return soundfile, soxr
 
@@ -91,7 +91,7 @@ def _too_long(where: str, seconds: int) -> OpenworkError:
         f"{where}: the sound has more than {seconds:,} seconds",
         why="the model reads no more of one source",
         hint="divide it, or train a model with a larger sound.seconds",
-        code="D154",
+        code="D156",
     )
 
 
@@ -103,6 +103,6 @@ def _checked(samples: Any) -> Samples:
             f"{getattr(samples, 'shape', ())} are no sound",
             why="a sound is an array (sample) of finite floats from -1 to 1, or the path of a file",
             hint="convert it, such as samples.mean(axis=1) / 32768, at the rate of [sound]",
-            code="U117",
+            code="U118",
         )
     return samples.astype(np.float32)
