@@ -64,7 +64,7 @@ def test_of_a_long_sequence_the_end_is_read() -> None:
 def test_another_model_is_refused() -> None:
     with pytest.raises(UsageError, match="pieces of words") as refused:
         NextNameRanker(bundle("words"))
-    assert refused.value.code == "U118"
+    assert refused.value.code == "U116"
 
 
 def test_scores_by_hand() -> None:

@@ -26,7 +26,7 @@ class NextNameRanker:
             raise UsageError(
                 "this model predicts pieces of words, and names are ranked whole",
                 hint='train a language model with text.kind = "labels"',
-                code="U118",
+                code="U116",
             )
         self.longest = min(LONGEST, bundle.model.maximum_length or LONGEST) - 2  # the start and one name
 

@@ -61,8 +61,8 @@ def _rows(path: Path, columns: int) -> Iterator[list[str]]:
             if len(row) != columns:
                 raise DataError(
                     f"{path}:{number}: {len(row)} columns, and {columns} are needed",
-                    hint="install the package recbole again",
-                    code="D158",
+                    hint="bring the file back as the package recbole has it",
+                    code="D154",
                 )
             yield row
 
@@ -72,8 +72,8 @@ def _files(folder: Path | None) -> tuple[Path, ...]:
     if None in paths:
         raise DataError(
             f"the corpus {NAME} is in the package recbole, which is not installed",
-            hint="pip install --no-deps recbole",
-            code="D157",
+            hint=f"put its files {' and '.join(FILES)} into a folder FOLDER/{NAME} and set OPENWORK_DATA=FOLDER",
+            code="D153",
         )
     return tuple(path for path in paths if path is not None)
 
