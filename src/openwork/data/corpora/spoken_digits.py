@@ -52,8 +52,8 @@ def _home(folder: Path | None) -> Path:
             HOME,
             ARCHIVE,
             folder,
-            why="the recordings are in no package, and nothing is fetched unasked",
-            hint=f"pack the folder recordings of {ORIGIN} as {ARCHIVE}, in a folder {HOME} of OPENWORK_DATA",
+            why=msg("the recordings are in no package, and nothing is fetched unasked"),
+            hint=msg(f"pack the folder recordings of {ORIGIN} as {ARCHIVE}, in a folder {HOME} of OPENWORK_DATA"),
         )
         home.mkdir(parents=True, exist_ok=True)
         names = (f"{d}_{one}_{take}.wav" for d in range(10) for one in SPEAKERS for take in range(TAKES))
