@@ -1,5 +1,6 @@
 """The corpus movielens-100k: films in the order of their ratings, leave one out, and files that are wrong."""
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -44,10 +45,19 @@ def test_long_sequences_are_cut_into_parts(tmp_path: Path) -> None:
     assert len(pair.source.split()) == 49 and pair.target == "Film_120_(1990)"
 
 
-def test_a_damaged_file_is_named_by_line(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"ml-100k\.inter:3: 3 columns") as refused:
-        list(load("movielens-100k", "train", written(tmp_path, "1\t2\t3\t4\n1\t2\t3\n")))
+@pytest.mark.parametrize("line", ["1\t2\t3", "", "1\t999\t3\t4", "one\t2\t3\t4", "1\t2\t3\tnoon"])
+def test_a_damaged_file_is_named_by_line(line: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"ml-100k\.inter:3: ") as refused:
+        list(load("movielens-100k", "train", written(tmp_path, f"1\t2\t3\t4\n{line}\n1\t3\t3\t4\n")))
     assert refused.value.code == "D154"
+
+
+def test_compressed_files_are_read(tmp_path: Path) -> None:
+    folder = written(tmp_path, "1\t2\t3\t4\n1\t3\t3\t5\n1\t4\t3\t6\n") / "movielens-100k"
+    for file in list(folder.iterdir()):
+        Path(f"{file}.gz").write_bytes(gzip.compress(file.read_bytes()))
+        file.unlink()
+    assert len(list(load("movielens-100k", "test", tmp_path))) == 1
 
 
 def test_without_the_package_the_remedy_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -240,7 +240,7 @@ def label_baseline(train: Sequence[Pair], tested: Sequence[Pair], name: str) -> 
 def text_baseline(
     by: By, train: EvaluationSet, tested: EvaluationSet, behind: str = ""
 ) -> tuple[LabelEvaluation, SavedEvaluation]:
-    """The scores of a baseline of text generation, and all its texts, to be saved."""
+    """The scores of a baseline of texts, or of what comes next, and all its lines, to be saved."""
     what, predicted = BASELINES[by](train.pairs, tested.sources, behind)
     return scored(SCORED_AS.get(by, "texts"), tested, predicted, what)
 

@@ -7,7 +7,7 @@ from pydantic import Field
 from openwork.base.config import Settings
 from openwork.base.fields import option
 from openwork.base.limits import KERNEL, LENGTH, WIDTH, DropRate, KernelWidth, LayerCount, TokenCount, Width
-from openwork.models.settings import LanguageTying, Tying
+from openwork.models.settings import LanguageTying, PictureModelSettings, Tying
 
 BYTENET = "Kalchbrenner et al. 2016, section"
 CONVS2S = "Gehring et al. 2017, section"
@@ -100,7 +100,7 @@ class WaveNetSettings(Settings):
     )
 
 
-class CnnSettings(Settings):
+class CnnSettings(PictureModelSettings):
     """A network of convolutions and pooling that reads a picture and predicts its class."""
 
     kind: Literal["cnn"] = "cnn"
@@ -116,18 +116,3 @@ class CnnSettings(Settings):
     def widths(self) -> list[int]:
         """Features after each convolution."""
         return [self.width * 2**layer for layer in range(self.layers)]
-
-    @property
-    def task(self) -> Literal["classify"]:
-        """What the model predicts of a picture: one label."""
-        return "classify"
-
-    @property
-    def tying(self) -> Literal["none"]:
-        """Numbers have no embeddings that could be the labels' matrix too."""
-        return "none"
-
-    @property
-    def reads(self) -> Literal["pictures"]:
-        """What its sources are; the other families read text."""
-        return "pictures"

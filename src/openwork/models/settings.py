@@ -113,17 +113,8 @@ class _Head(Settings):
         return "three-way" if self.task in ("fill", "embed") else "none"
 
 
-class _Patches(Settings):
-    kind: Literal["vit"] = "vit"
-    layers: LayerCount = option(12, "L: layers of the encoder", f"{VIT} 4.1")
-    pooling: Literal["class", "mean"] = option(
-        "class",
-        "the vector that the label is predicted from",
-        values={
-            "class": "that of the class token, a learned vector before the patches (Dosovitskiy et al. 2021, 3.1)",
-            "mean": "the mean of the patches' vectors (Dosovitskiy et al. 2021, appendix D.3)",
-        },
-    )
+class PictureModelSettings(Settings):
+    """What all models share that read a picture and predict its class."""
 
     @property
     def task(self) -> Literal["classify"]:
@@ -172,6 +163,19 @@ class SpeechSettings(LayerSettings, _Speech):
                 code="C158",
             )
         return self
+
+
+class _Patches(PictureModelSettings):
+    kind: Literal["vit"] = "vit"
+    layers: LayerCount = option(12, "L: layers of the encoder", f"{VIT} 4.1")
+    pooling: Literal["class", "mean"] = option(
+        "class",
+        "the vector that the label is predicted from",
+        values={
+            "class": "that of the class token, a learned vector before the patches (Dosovitskiy et al. 2021, 3.1)",
+            "mean": "the mean of the patches' vectors (Dosovitskiy et al. 2021, appendix D.3)",
+        },
+    )
 
 
 class VisionSettings(LayerSettings, _Patches):

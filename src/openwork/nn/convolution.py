@@ -12,6 +12,7 @@ the framework's own convolution in training on a CPU, and a half to a third of i
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from jaxtyping import Float
@@ -126,8 +127,6 @@ class PooledConvolution(nn.Module):
 
     def forward(self, x: Grid, is_real: RealPlaces) -> tuple[Pooled, RealPooled]:
         """Half as many rows and columns, rounded up, and which of them have something."""
-        found = (
-            torch.relu(self.convolution(functional.pad(x, self.outside))) * is_real
-        )  # never negative, so that a zero is never a maximum alone
-        pooled = (functional.max_pool2d(one, kernel_size=2, ceil_mode=True) for one in (found, is_real))
-        return next(pooled), next(pooled)
+        found = torch.relu(self.convolution(functional.pad(x, self.outside))) * is_real
+        pool = partial(functional.max_pool2d, kernel_size=2, ceil_mode=True)
+        return pool(found), pool(is_real)

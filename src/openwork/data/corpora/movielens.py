@@ -9,15 +9,18 @@ follow each other, and the others; a pair to test with has at most fifty films a
 from collections import defaultdict
 from collections.abc import Iterator
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 
 from openwork.base.errors import DataError
+from openwork.base.files import read_lines
 from openwork.base.messages import msg
 from openwork.data.corpora.corpus import NamedCorpus, check_split, find_file
 from openwork.data.records import Pair
 
 NAME, FILES, INSIDE = "movielens-100k", ("ml-100k.inter", "ml-100k.item"), "dataset_example/ml-100k"
 FILMS = 50  # of a pair: the end of a sequence comes where it came in training
+COLUMNS = 4  # of both files
 SIZES = (2_402, 943, 943)
 HELD_OUT = {"train": 2, "valid": 1, "test": 0}  # films of each person that come after those of the split
 TERMS = msg("MovieLens 100K (Harper and Konstan 2015; for research, with citation), as the package recbole has it")
@@ -43,28 +46,35 @@ def found(folder: Path | None) -> str:
 
 def _people(ratings: Path, items: Path) -> Iterator[list[str]]:
     """The films of each person who rated three or more, oldest rating first; those of one second as in the file."""
-    names = {number: f"{title}_({year})".replace(" ", "_") for number, title, year, *_ in _rows(items, 4)}
-    rated: defaultdict[str, list[tuple[float, str]]] = defaultdict(list)
-    for person, item, _, seconds in _rows(ratings, 4):
-        rated[person].append((float(seconds), names[item]))
-    for _, films in sorted(rated.items(), key=lambda one: int(one[0])):
-        names_in_order = list(dict.fromkeys(name for _, name in sorted(films, key=lambda one: one[0])))
-        if len(names_in_order) > max(HELD_OUT.values()):
-            yield names_in_order
+    names = {number: f"{title}_({year})".replace(" ", "_") for _, (number, title, year, _) in _rows(items)}
+    rated: defaultdict[int, list[tuple[float, str]]] = defaultdict(list)
+    for place, (person, item, _, seconds) in _rows(ratings):
+        try:
+            rated[int(person)].append((float(seconds), names[item]))
+        except (KeyError, ValueError) as error:
+            raise _damaged(place, msg("a person, a film of the list, a rating and a time are needed")) from error
+    for _, films in sorted(rated.items()):
+        in_order = list(dict.fromkeys(name for _, name in sorted(films, key=lambda one: one[0])))
+        if len(in_order) > max(HELD_OUT.values()):
+            yield in_order
 
 
-def _rows(path: Path, columns: int) -> Iterator[list[str]]:
-    with path.open(encoding="utf-8") as file:
-        next(file, None)  # the names of the columns
-        for number, line in enumerate(file, start=2):
-            row = line.rstrip("\n").split("\t")
-            if len(row) != columns:
-                raise DataError(
-                    f"{path}:{number}: {len(row)} columns, and {columns} are needed",
-                    hint="bring the file back as the package recbole has it",
-                    code="D154",
-                )
-            yield row
+def _rows(path: Path) -> Iterator[tuple[str, list[str]]]:
+    """The place and the four columns of each line but the first, which has their names."""
+    for number, line in islice(enumerate(read_lines(path), start=1), 1, None):
+        place, row = f"{path}:{number}", line.split("\t")
+        if len(row) != COLUMNS:
+            raise _damaged(place, msg(f"columns: {len(row)}; needed are {COLUMNS}"))
+        yield place, row
+
+
+def _damaged(place: str, why: str) -> DataError:
+    return DataError(
+        f"{place}: not a line of MovieLens 100K",
+        why=why,
+        hint="bring the file back as the package recbole has it",
+        code="D154",
+    )
 
 
 def _files(folder: Path | None) -> tuple[Path, ...]:
