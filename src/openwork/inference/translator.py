@@ -160,16 +160,11 @@ class BatchTranslator:
         the settings ask of all; one that cannot be met gives an empty translation with its `problem`. `advanced` gets
         the number of texts of each batch. Sources that are no text are read as many at a time as fit into memory.
         """
-        size = max(1, len(texts) if self.sources.ends else self.tokenizers.encoder.at_once)
-        found: list[list[Translation]] = []
-        for first in range(0, len(texts), size):
-            part = slice(first, first + size)
-            found += self._translate(texts[part], requests[part] if requests else None, advanced)
-        return found
-
-    def _translate(
-        self, texts: Sequence[Any], requests: Sequence[Request] | None, advanced: OnProgress
-    ) -> list[list[Translation]]:
+        size = len(texts) if self.sources.ends else self.tokenizers.encoder.at_once
+        if len(texts) > size:
+            parts = [slice(first, first + size) for first in range(0, len(texts), size)]
+            each = [self.translate(texts[p], requests[p] if requests else None, advanced=advanced) for p in parts]
+            return [translations for part in each for translations in part]
         results = [[Translation(text if isinstance(text, str) else "")] * self.decoding.best for text in texts]
         sources = self._sources(texts, requests)
         for place, source in sources.items():
