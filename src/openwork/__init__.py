@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         MaskFiller,
         Tagger,
         TrainedModel,
+        Transcriber,
         Translator,
         load,
     )
@@ -38,8 +39,9 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Answerer", "BundleError", "Classifier", "ConfigError", "DataError", "Embedder", "Explanation", "LanguageModel",
-    "MaskFiller", "OpenworkError", "Run", "Scores", "Tagger", "TrainedModel", "Transformer", "Translation",
-    "Translator", "UsageError", "__version__", "data", "decoding", "evaluate", "load", "models", "nn", "train",
+    "MaskFiller", "OpenworkError", "Run", "Scores", "Tagger", "TrainedModel", "Transcriber", "Transformer",
+    "Translation", "Translator", "UsageError", "__version__", "data", "decoding", "evaluate", "load", "models", "nn",
+    "train",
 ]  # fmt: skip
 
 # On a CPU torch's libraries keep what they prepared for each shape of a matrix product, a thousand of each kind by
@@ -54,8 +56,8 @@ __getattr__ = import_when_used(
     {
         "": "data decoding models nn",
         "api.evaluating": "Scores evaluate",
-        "api.models": "Answerer Classifier Embedder Explanation LanguageModel MaskFiller Tagger TrainedModel Translator"
-        " load",
+        "api.models": "Answerer Classifier Embedder Explanation LanguageModel MaskFiller Tagger TrainedModel"
+        " Transcriber Translator load",
         "api.training": "Run train",
         "base.errors": "BundleError ConfigError DataError OpenworkError UsageError",
         "inference.translator": "Translation",

@@ -9,8 +9,8 @@ import pytest
 
 from openwork.base.errors import DataError
 from openwork.data.corpora import catalogue as corpora
-from openwork.data.readers import pictures
-from openwork.data.readers.pictures import read_pictures
+from openwork.data.readers import file_lists
+from openwork.data.readers.file_lists import PICTURES, read_list
 from openwork.data.records import Pair
 from openwork.signals.pictures import read_picture
 from openwork.signals.settings import PictureSettings
@@ -38,7 +38,7 @@ def test_every_digit_is_in_one_split(cache: Path) -> None:
         expected = known.images[number] * 255 / 16
         np.testing.assert_allclose(read_picture(pair.source, settings)[:, :, 0], expected, atol=0.5)
     assert set(Counter(pair.target for pair in splits[2])) == set("0123456789")
-    folder = [pair for pair in read_pictures(cache / "test") if isinstance(pair, Pair)]
+    folder = [pair for pair in read_list(cache / "test", PICTURES) if isinstance(pair, Pair)]
     assert folder == splits[2]
     written = (cache / "train" / "0").stat().st_mtime_ns
     assert corpora.find("digits").found(None) == str(cache) and list(corpora.load("digits", "valid")) == splits[1]
@@ -58,7 +58,7 @@ def test_a_folder_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.Monke
     def refuse(path: Path) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(pictures.Path, "iterdir", refuse)
+    monkeypatch.setattr(file_lists.Path, "iterdir", refuse)
     with pytest.raises(DataError) as refused:
-        list(read_pictures(tmp_path))
+        list(read_list(tmp_path, PICTURES))
     assert refused.value.code == "D149"

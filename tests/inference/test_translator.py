@@ -94,7 +94,7 @@ def test_loading_draws_no_random_number(bundle, tmp_path):
 
 
 def test_a_source_that_is_too_long_loses_its_end(bundle, monkeypatch):
-    monkeypatch.setattr("openwork.inference.translator.LONGEST", 4)
+    monkeypatch.setattr("openwork.inference.batches.IdBatches.longest", 4)
     translator = BatchTranslator.of(bundle)
     pieces = translator.tokenizers.source.encode(CORPUS[0])
     source = translator._sources(CORPUS[:1], None)[0]

@@ -181,7 +181,7 @@ class WritingContract(ModelContract):
     def test_no_position_sees_a_later_token(self, model: SequenceModel[Any], place: int) -> None:
         changed = TARGET.clone()
         changed[:, place] = torch.tensor([9, 5, 4])
-        before, after = (model.step(tokens, model.start(SOURCE, LENGTHS))[0] for tokens in (TARGET, changed))
+        before, after = (model.step(tokens, model.start(self.source, LENGTHS))[0] for tokens in (TARGET, changed))
         assert torch.equal(before[:, :place], after[:, :place])
         assert not torch.isclose(before[:, place:], after[:, place:], atol=1e-4).all(dim=-1).any()
 

@@ -17,6 +17,7 @@ from models.contract import (  # noqa: E402
     EncoderDecoderContract,
     LanguageModelContract,
     ModelContract,
+    WritingContract,
 )
 from openwork.base.errors import ConfigError  # noqa: E402
 from openwork.models.build import build_model  # noqa: E402
@@ -30,6 +31,7 @@ from openwork.models.recurrent_settings import (  # noqa: E402
 from openwork.models.settings import (  # noqa: E402
     DecoderSettings,
     EncoderSettings,
+    SpeechSettings,
     TransformerSettings,
     VisionSettings,
 )
@@ -564,6 +566,29 @@ class OfNumbers(ModelContract):
 
 class TestVisionTransformer(OfNumbers):
     settings = VIT
+
+
+WHISPER = SpeechSettings(
+    width=12, heads=3, feedforward_width=20, encoder_layers=2, decoder_layers=2, norm="pre", positions="learned",
+    maximum_length=9, feedforward="gelu", attention_bias=True, embedding_scale=False,
+)  # fmt: skip
+
+
+class TestWhisper(OfNumbers, WritingContract):
+    settings = WHISPER
+
+    def test_its_attention_cannot_be_shown(self, model: SequenceModel[Any]) -> None:
+        assert not can_attend(model)
+
+
+@pytest.mark.slow
+class TestWhisperOfOtherParts(OfNumbers, WritingContract):
+    """Biases and a matrix of the output's own, distances in place of positions, embeddings of another width."""
+
+    settings = WHISPER.model_copy(
+        update={"tying": "none", "positions": "rotary", "maximum_length": None, "embedding_width": 7, "norm": "post"}
+        | {"output_bias": True, "embedding_norm": True, "attention_bias": False}
+    )
 
 
 @pytest.mark.slow

@@ -17,8 +17,8 @@ from openwork.bundles.bundle import load_bundle
 from openwork.checks.check import Status
 from openwork.checks.keeping import EXPORTED
 from openwork.checks.verify import verify
+from openwork.data.readers.file_lists import PICTURES, read_list
 from openwork.data.readers.formats import without_skips
-from openwork.data.readers.pictures import read_pictures
 from openwork.data.records import UNSAID
 from openwork.data.settings import OriginSettings
 from openwork.data.sources import hold_out, source_of
@@ -107,7 +107,7 @@ def test_a_folder_is_learnt(trained: Path) -> None:
 
 
 def test_scores(trained: Path) -> None:
-    tested = EvaluationSet.of_pictures(trained / "valid")
+    tested = EvaluationSet.of_files(trained / "valid", PICTURES)
     result, saved = evaluate_labels(load_bundle(trained / "run"), tested, print, lambda count: None)
     assert result.scores[0].name == "accuracy" and result.scores[0].value == 100.0
     assert saved.sources[0].endswith("left/100.png")
@@ -142,15 +142,15 @@ def _section(folder: Path) -> dict[str, str]:
 
 
 def test_a_table_is_read_as_a_folder(trained: Path, tmp_path: Path) -> None:
-    pairs = list(without_skips(read_pictures(trained / "train"), {}))
+    pairs = list(without_skips(read_list(trained / "train", PICTURES), {}))
     table = trained / "train.csv"
     with table.open("w", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(["label", "file"])
         rows.writerows([pair.target, Path(pair.source).relative_to(trained).as_posix()] for pair in pairs)
-    assert list(without_skips(read_pictures(table), {})) == pairs
+    assert list(without_skips(read_list(table, PICTURES), {})) == pairs
     skips: dict[str, Any] = {}
-    list(without_skips(read_pictures(trained / "train"), skips))
+    list(without_skips(read_list(trained / "train", PICTURES), skips))
     assert [one.count for one in skips.values()] == [1]
 
 
@@ -159,7 +159,7 @@ def test_copies_of_a_folder_and_their_tables_are_divided_alike(trained: Path, tm
     held = []
     for folder in (trained / "train", tmp_path / "elsewhere" / "copy"):
         table = folder / "table.csv"
-        pairs = list(without_skips(read_pictures(folder), {}))
+        pairs = list(without_skips(read_list(folder, PICTURES), {}))
         lines = [f"{Path(pair.source).relative_to(folder)},{pair.target}\n" for pair in pairs]
         table.write_text("".join(["file,label\n", *lines]))
         for given in (folder, table):
@@ -203,17 +203,17 @@ def test_a_wrong_table_is_refused_by_line(name: str, tmp_path: Path) -> None:
     content, place = TABLES[name]
     (tmp_path / "table.csv").write_text(content)
     with pytest.raises(DataError) as refused:
-        list(read_pictures(tmp_path / "table.csv"))
+        list(read_list(tmp_path / "table.csv", PICTURES))
     assert f"table.csv{place}" in refused.value.what and refused.value.code == "D150" and refused.value.hint
 
 
 def test_a_folder_without_classes_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError) as refused:
-        list(read_pictures(tmp_path / "none"))
+        list(read_list(tmp_path / "none", PICTURES))
     assert refused.value.code == "D147"
     Image.new("L", (4, 4)).save(tmp_path / "one.png")
     with pytest.raises(DataError) as refused:
-        list(read_pictures(tmp_path))
+        list(read_list(tmp_path, PICTURES))
     assert refused.value.code == "D148"
 
 

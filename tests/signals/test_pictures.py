@@ -12,7 +12,7 @@ import pytest
 from pydantic import ValidationError
 
 from openwork.base.errors import DataError, OpenworkError, UsageError
-from openwork.signals import pictures
+from openwork.signals import content
 from openwork.signals.patches import PicturePatches, cut
 from openwork.signals.pictures import read_picture
 from openwork.signals.settings import PictureSettings
@@ -132,7 +132,7 @@ def test_missing_and_oversized_files(tmp_path: Path, monkeypatch: pytest.MonkeyP
         read_picture("nul\0.png", GREY)
     assert refused.value.code in ("D144", "D145")
     (tmp_path / "large.png").write_bytes(of("PNG"))
-    monkeypatch.setattr(pictures, "MOST_BYTES", 50)
+    monkeypatch.setattr(content, "MOST_BYTES", 50)
     with pytest.raises(DataError, match=r"large\.png") as refused:
         read_picture(str(tmp_path / "large.png"), GREY)
     assert refused.value.code == "D146"

@@ -10,7 +10,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from openwork.api.texts import as_path, is_picture, like, many, many_pictures, pairs, watched
+from openwork.api.texts import as_path, is_file, like, many, many_files, many_pictures, pairs, watched
 from openwork.base.messages import catalogue, find_language
 from openwork.base.tasks import Task, task_of
 from openwork.bundles.bundle import Bundle, load_bundle
@@ -174,7 +174,7 @@ class Classifier(_LabelModel):
         """
         found = [one.places[0] if one.places else () for one in self._labels(text, best, progress=progress)]
         labels = found if best > 1 else [place[0].label if place else "" for place in found]
-        return labels[0] if is_picture(text) else labels
+        return labels[0] if is_file(text) else labels
 
     def explain(
         self, picture: Any, *, layer: int | None = None, head: int | None = None, every: bool = False
@@ -240,6 +240,23 @@ class MaskFiller(TrainedModel):
         return GapFiller(model, self.bundle.tokenizers.source, model.mask_piece)
 
 
+class Transcriber(TrainedModel):
+    """A model that writes the text of a sound."""
+
+    def transcribe(self, sound: Any, *, best: int = 1, progress: bool = False, **decoding: Any) -> Any:
+        """Writes the text of a sound, as a `Translation`; several sounds give a list.
+
+        A sound is the path (str or Path) of a WAV or FLAC file, or an array of floats (sample), from -1 to 1, at the
+        rate of the model's `settings.sound`. `best`: with more than 1, a list of so many texts of each. `decoding`:
+        keys of `[decoding]`. DataError for a sound that cannot be read or is too long.
+        """
+        sounds = many_files(sound, "sound")
+        settings = settings_over(self.settings.decoding, {**decoding, "best": best})
+        with watched(len(sounds), "transcribing", progress=progress) as advanced:
+            found = _each(BatchTranslator.of(self.bundle, settings).translate(sounds, advanced=advanced), best)
+        return found[0] if is_file(sound) else found
+
+
 class LanguageModel(TrainedModel):
     """A model that continues texts."""
 
@@ -301,8 +318,8 @@ KINDS: dict[Task, type[TrainedModel]] = {
 def load(path: str | os.PathLike[str]) -> TrainedModel:
     """Loads the trained model at `path`: a bundle, the folder of a run, or one of its checkpoints.
 
-    Its task decides the class: `Translator`, `Classifier`, `Tagger`, `Answerer`, `MaskFiller`, `LanguageModel` or
-    `Embedder`. BundleError if there is none at `path`, or if it is damaged.
+    Its task decides the class: `Translator`, `Transcriber`, `Classifier`, `Tagger`, `Answerer`, `MaskFiller`,
+    `LanguageModel` or `Embedder`. BundleError if there is none at `path`, or if it is damaged.
 
     >>> openwork.load(en_de)
     Translator(...)
@@ -311,4 +328,6 @@ def load(path: str | os.PathLike[str]) -> TrainedModel:
     bundle = load_bundle(usable_bundle(folder))
     if bundle.model.continues:
         return LanguageModel(bundle, folder)
+    if bundle.settings.sound is not None:
+        return Transcriber(bundle, folder)
     return KINDS[task_of(bundle.settings.model)](bundle, folder)

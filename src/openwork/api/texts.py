@@ -51,18 +51,23 @@ def pairs(sources: str | Iterable[str], targets: str | Iterable[str]) -> list[Pa
     return list(map(Pair, *found))
 
 
-def is_picture(given: object) -> bool:
-    """Whether it is one picture: a path, or an array of pixels."""
+def is_file(given: object) -> bool:
+    """Whether it is one picture or sound: a path, or an array."""
     return isinstance(given, str | os.PathLike | np.ndarray)
 
 
 def many_pictures(pictures: Any) -> list[Any]:
     """The pictures as a list of paths (str) and arrays. UsageError for anything else."""
-    found = [pictures] if is_picture(pictures) or not isinstance(pictures, Iterable) else list(pictures)
-    wrong = [one for one in found if not is_picture(one)]
+    return many_files(pictures, "picture")
+
+
+def many_files(files: Any, kind: str) -> list[Any]:
+    """Pictures or sounds as a list of paths (str) and arrays. UsageError for anything else."""
+    found = [files] if is_file(files) or not isinstance(files, Iterable) else list(files)
+    wrong = [one for one in found if not is_file(one)]
     if wrong:
         raise UsageError(
-            f"a picture is a path or an array of pixels, and this is of type {type(wrong[0]).__name__}",
+            f"a {kind} is a path or an array, and this is of type {type(wrong[0]).__name__}",
             hint="give a str, a Path or an array of numpy, or a list of these",
             code="U114",
         )

@@ -2,6 +2,8 @@
 
 from typing import Any, Literal
 
+from openwork.base.messages import msg
+
 Task = Literal["generate", "classify", "tag", "answer", "fill", "language-model", "embed"]
 
 LABELLING: tuple[Task, ...] = ("classify", "tag", "answer")
@@ -22,6 +24,15 @@ COMMANDS: dict[Task, str] = {
     "embed": "openwork info",
 }
 """The command for a bundle of each task."""
+
+
+def first_use(model: Any, bundle: str) -> str:
+    """What to type to use a new bundle with these settings of its model."""
+    if getattr(model, "reads", "text") == "sounds":
+        return msg(f"try: openwork transcribe {bundle} FILE.wav")
+    if (task := task_of(model)) == "language-model":
+        return msg(f"to go on from it: {COMMANDS[task]} {bundle}")
+    return msg(f"try: echo 'some text' | {COMMANDS[task]} {bundle}")
 
 
 def task_of(model: Any) -> Task:

@@ -15,8 +15,9 @@ from openwork.base.tasks import Task, task_of
 from openwork.bundles.folder import CONFIG, WEIGHTS
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.families import ModelSettings
+from openwork.signals.mel import SoundFrames
 from openwork.signals.patches import PicturePatches
-from openwork.signals.settings import PictureSettings
+from openwork.signals.settings import PictureSettings, SoundSettings
 from openwork.text.forms import SegmentPairTokenizer, WordLevelTokenizer, unwrapped
 from openwork.text.pair import TokenizerPair
 from openwork.text.pieces.alphabet import Again
@@ -28,6 +29,7 @@ class BundleSettings(Settings):
 
     model: ModelSettings
     picture: PictureSettings | None = Field(default=None, description="how pictures are prepared")
+    sound: SoundSettings | None = Field(default=None, description="how sounds are prepared")
     decoding: DecodingSettings = DecodingSettings()
     source_language: str | None = Field(default=None, description="language of the source, such as en")
     target_language: str | None = Field(default=None, description="language of the target, such as de")
@@ -97,15 +99,18 @@ class _Encoding(Protocol):
 
     model: Any
     picture: PictureSettings | None
+    sound: SoundSettings | None
 
 
 def load_tokenizers(folder: Path, settings: _Encoding) -> TokenizerPair:
-    """The tokenizers in the folder of a run or bundle, as its task needs them; sources that are pictures need none."""
+    """The tokenizers in the folder of a run or bundle, as its task needs them; sources that are no text need none."""
     return tokenizers_for_task(TokenizerPair.load(folder, encoder_of(settings)), task_of(settings.model))
 
 
 def encoder_of(settings: _Encoding) -> SourceEncoder | None:
     """What reads sources that are no text; None for texts, whose tokenizer is a file."""
+    if settings.sound is not None:
+        return SoundFrames(settings.sound)
     return None if settings.picture is None else PicturePatches(settings.picture)
 
 

@@ -37,6 +37,7 @@ EXTRAS = {
     "data": Joined("the corpus hsk"),
     "languages": Joined("detecting languages"),
     "vision": Joined("reading pictures"),
+    "audio": Joined("reading sounds"),
     "tensorboard": Joined("curves for TensorBoard"),
     "experiments": Joined("searches and reports of openwork experiment"),
     "scale": Joined("workers of Ray, Parquet files"),

@@ -44,15 +44,17 @@ class IdSources:
 
 
 class NumberSources:
-    """Bytes of a form, such as the pixels of patches."""
+    """Numbers of a form, such as the pixels of patches in bytes."""
 
     def __init__(self, form: NumberForm) -> None:
         self.form = form
         self.batches = NumberBatches(form)
 
     def drawn(self, length: int, generator: torch.Generator) -> NDArray[Any]:
-        found = torch.randint(256, (length, self.form.features), generator=generator)
-        return found.numpy().astype(self.form.dtype)
+        shape = length, self.form.features
+        if self.form.dtype == "|u1":
+            return torch.randint(256, shape, generator=generator).numpy().astype(self.form.dtype)
+        return torch.randn(shape, generator=generator).numpy()
 
     def level(self, source: NDArray[Any], length: int) -> NDArray[Any]:
         return source[np.arange(length) % len(source)]

@@ -41,6 +41,7 @@ GROUPS = (
         "translate": CommandEntry(
             "translate", "translate", "Translate standard input, or a folder of files, line for line."
         ),
+        "transcribe": CommandEntry("transcribe", "transcribe", "Write the text of each sound, one line a file."),
         "classify": CommandEntry(
             "labelling", "classify", "Classify each line of standard input: texts, or paths of pictures."
         ),

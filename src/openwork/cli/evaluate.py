@@ -29,27 +29,32 @@ class SetOptions:
     pictures: Annotated[
         Path | None, Option(help="A folder of pictures with a subfolder for each class, or a CSV file, instead.")
     ] = None
+    sounds: Annotated[
+        Path | None, Option(help="A CSV file of sounds and their texts, or a folder of sounds, instead.")
+    ] = None
 
     def check(self) -> None:
         """UsageError unless one test set is named."""
         files = self.source is not None and self.reference is not None
-        chosen = files + sum(one is not None for one in (self.corpus, self.file, self.pictures))
+        chosen = files + sum(one is not None for one in (self.corpus, self.file, self.pictures, self.sounds))
         if chosen != 1 or (self.source is None) != (self.reference is None):
             raise UsageError(
                 "name what to evaluate on",
-                hint="give --source and --reference, or --corpus, or --file with --columns, or --pictures",
+                hint="give --source and --reference, or --corpus, or --file with --columns, or --pictures, or --sounds",
                 code="U010",
             )
 
     @property
     def files(self) -> tuple[Path | None, ...]:
-        return self.source, self.reference, self.file, self.pictures
+        return self.source, self.reference, self.file, self.pictures, self.sounds
 
     def read(self) -> Any:
+        from openwork.data.readers.file_lists import PICTURES, SOUNDS
         from openwork.evaluation.evaluate import EvaluationSet
 
-        if self.pictures is not None:
-            return EvaluationSet.of_pictures(self.pictures)
+        for path, kind in ((self.pictures, PICTURES), (self.sounds, SOUNDS)):
+            if path is not None:
+                return EvaluationSet.of_files(path, kind)
         if self.file is not None:
             return EvaluationSet.of_columns(self.file, self.column_names)
         return EvaluationSet.read(self.source, self.reference, self.corpus, self.split)

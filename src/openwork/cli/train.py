@@ -390,11 +390,7 @@ def end_process(error: OpenworkError | None) -> None:
 
 def report_result(written: Path, settings: "RunSettings", out: Path) -> None:
     """Reports the bundle and the command to use it."""
-    from openwork.base.tasks import COMMANDS, task_of
+    from openwork.base.tasks import first_use
 
     report(f"done: the translator is {written}")
-    task, bundle = task_of(settings.model), shlex.quote(str(out))
-    if task == "language-model":
-        report(f"to go on from it: {COMMANDS[task]} {bundle}")
-    else:
-        report(f"try: echo 'some text' | {COMMANDS[task]} {bundle}")
+    report(first_use(settings.model, shlex.quote(str(out))))

@@ -167,7 +167,7 @@ def seconds_an_update(settings: ModelSettings, vocabulary: int) -> float:
         optimiser, schedule = make_optimiser(model, training), make_schedule(training, model.output_weight.shape[1])
         updater = Updater(model, optimiser, schedule, training, "float32")
         source, target = torch.randint(4, vocabulary, (2, SENTENCES, LENGTH))
-        numbers = torch.rand(SENTENCES, LENGTH, vocabulary) if reads(settings) == "pictures" else source
+        numbers = torch.rand(SENTENCES, LENGTH, vocabulary) if reads(settings) != "text" else source
         batch = full_batch(numbers, target)
         timed_trial(updater, [batch])
         return min(timed_trial(updater, [batch]) for _ in range(TRIALS))

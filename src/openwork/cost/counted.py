@@ -114,8 +114,12 @@ def count_cost(
 def _readable(settings: ModelSettings, vocabularies: tuple[int, int], lengths: SentenceLengths) -> SentenceLengths:
     with empty_weights():
         model = build_model(settings, *vocabularies)
-    most = (model.maximum_length or sys.maxsize) // (1 + model.continues)
-    source, target = (max(1, min(round(length), most)) for length in (lengths.source, lengths.target))
+    most = (
+        (limit or sys.maxsize) // (1 + model.continues) for limit in (model.maximum_source_length, model.maximum_length)
+    )
+    source, target = (
+        max(1, min(round(length), one)) for length, one in zip((lengths.source, lengths.target), most, strict=True)
+    )
     return SentenceLengths(source, target)
 
 
@@ -187,7 +191,7 @@ def _batch(settings: ModelSettings, lengths: SentenceLengths, vocabularies: tupl
     last, source, target = min(vocabularies) - 1, int(lengths.source), int(lengths.target)
     targets = torch.full((SENTENCES, target), last)
     targets[:, 0] = SYMBOL_IDS.start
-    if reads(settings) == "pictures":
+    if reads(settings) != "text":
         return full_batch(torch.zeros(SENTENCES, source, vocabularies[0]), targets % vocabularies[1])
     sources = torch.full((SENTENCES, source), last)
     sources[:, -1] = SYMBOL_IDS.end

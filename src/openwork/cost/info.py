@@ -20,9 +20,11 @@ from openwork.models.families import PATCHES, ModelSettings, model_settings, rea
 from openwork.models.interfaces import count_weights
 from openwork.models.presets import PAPER, PRESETS, TRAININGS, VOCABULARY
 from openwork.models.weights import empty_weights
+from openwork.signals.settings import SoundSettings
 from openwork.text.tokenizer import SYMBOL_NAMES
 
 TEXT = (VOCABULARY, VOCABULARY)
+SOUNDS = (SoundSettings().mels, 51_865)  # the vocabulary of the multilingual Whisper
 CLASSES = 1000 + len(SYMBOL_NAMES)  # of pictures: as ImageNet has them
 BATCH_TOKENS = 4096  # target tokens for which memory is shown; the default of batches.tokens
 
@@ -70,18 +72,13 @@ def _all_presets() -> Description:
 
 def _preset(name: str) -> Description:
     settings = model_settings(PRESETS[name])
-    patch = PATCHES.get(settings.kind)
     sizes = _sizes(settings)
     values, cost = settings.model_dump(exclude_none=True), cost_of(settings, *sizes)
     with empty_weights():  # so that even the largest is instant
         model = build_model(settings, *sizes)
     modules, count = list_modules(model), count_weights(model)
     lines = [
-        msg(f"{name}: {count:,} weights at a shared vocabulary of {VOCABULARY:,}")
-        if patch is None
-        else msg(
-            f"{name}: {count:,} weights for patches of {patch} x {patch} pixels in three colours and 1,000 classes"
-        ),
+        _title(name, count, settings),
         *(AsIs(f"  {key:<20} {value}") for key, value in values.items()),
         "",
         msg("modules, with the shapes of their weights:"),
@@ -92,9 +89,22 @@ def _preset(name: str) -> Description:
     return Description(lines, found | {"modules": [asdict(module) for module in modules], "cost": _cost_values(cost)})
 
 
+def _title(name: str, count: int, settings: ModelSettings) -> str:
+    if reads(settings) == "pictures":
+        patch = PATCHES[settings.kind]
+        return msg(
+            f"{name}: {count:,} weights for patches of {patch} x {patch} pixels in three colours and 1,000 classes"
+        )
+    if reads(settings) == "sounds":
+        return msg(f"{name}: {count:,} weights for sounds of {SOUNDS[0]} bands and a vocabulary of {SOUNDS[1]:,}")
+    return msg(f"{name}: {count:,} weights at a shared vocabulary of {VOCABULARY:,}")
+
+
 def _sizes(settings: ModelSettings) -> tuple[int, int]:
     """The sizes of source and target for which a preset is described."""
-    return (3 * PATCHES[settings.kind] ** 2, CLASSES) if reads(settings) == "pictures" else TEXT
+    if reads(settings) == "pictures":
+        return 3 * PATCHES[settings.kind] ** 2, CLASSES
+    return SOUNDS if reads(settings) == "sounds" else TEXT
 
 
 def _weights(settings: ModelSettings) -> int:

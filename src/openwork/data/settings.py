@@ -26,6 +26,9 @@ class OriginSettings(Settings):
     pictures: str | None = option(
         None, "folder of pictures with a subfolder for each class, or CSV file with the columns file and label"
     )
+    sounds: str | None = option(
+        None, "CSV file of sounds with the columns file and text, or folder with a subfolder for each class"
+    )
     side: Literal["source", "target"] | None = option(
         None, "only this side of the pairs, as sentences without a source; None: both"
     )
@@ -65,7 +68,9 @@ class OriginSettings(Settings):
     @property
     def origins(self) -> list[str]:
         """The keys that name the pairs."""
-        return [key for key in ("corpus", "source", "file", "text", "pictures") if getattr(self, key) is not None]
+        return [
+            key for key in ("corpus", "source", "file", "text", "pictures", "sounds") if getattr(self, key) is not None
+        ]
 
 
 class MixSettings(OriginSettings):
@@ -84,7 +89,7 @@ class MixSettings(OriginSettings):
         if len(self.origins) != 1:
             raise RuleError(
                 "a part of the mix needs one origin",
-                hint="name exactly one for each [[data.mix]]: corpus, source and target, file, text, pictures",
+                hint="name exactly one for each [[data.mix]]: corpus, source and target, file, text, pictures, sounds",
                 code="C017",
             )
         return self
@@ -103,6 +108,7 @@ class DataSettings(OriginSettings):
     valid_file: str | None = option(None, "one file of both sides to validate with")
     valid_text: str | None = option(None, "sentences without a source to validate with")
     valid_pictures: str | None = option(None, "folder or CSV file of pictures to validate with")
+    valid_sounds: str | None = option(None, "CSV file or folder of sounds to validate with")
     valid_tsv: str | None = option(None, "pairs to validate with, separated by a tab")
     held_out: int = option(1000, "pairs kept for validation where none are given; a tenth at most", ge=1, le=LINES)
     source_language: str | None = option(
@@ -115,15 +121,16 @@ class DataSettings(OriginSettings):
         if len(self.origins) + (self.tsv is not None) + bool(self.mix) != 1:
             raise RuleError(
                 "the training pairs need one origin",
-                hint="name exactly one of: corpus, source and target, file, text, pictures, tsv, mix",
+                hint="name exactly one of: corpus, source and target, file, text, pictures, sounds, tsv, mix",
                 code="C018",
             )
-        keys = ("valid_corpus", "valid_source", "valid_file", "valid_text", "valid_pictures", "valid_tsv")
+        files = ("valid_source", "valid_file", "valid_text", "valid_pictures", "valid_sounds", "valid_tsv")
+        keys = ("valid_corpus", *files)
         if sum(getattr(self, key) is not None for key in keys) > 1:
             raise RuleError(
                 "the pairs to validate with are named in several ways",
                 hint="give one of: valid_corpus, valid_source and valid_target, valid_file, valid_text, "
-                "valid_pictures, valid_tsv",
+                "valid_pictures, valid_sounds, valid_tsv",
                 code="C020",
             )
         weights = [part.weight for part in self.mix]
@@ -164,6 +171,8 @@ class DataSettings(OriginSettings):
             named = {"text": self.valid_text}
         elif self.valid_pictures is not None:
             named = {"pictures": self.valid_pictures}
+        elif self.valid_sounds is not None:
+            named = {"sounds": self.valid_sounds}
         elif (name := self.valid_corpus or self.corpus) is not None:
             named = {"corpus": name}
         else:

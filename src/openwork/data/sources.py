@@ -14,9 +14,9 @@ from openwork.base.errors import DataError
 from openwork.base.files import read_lines, sha256_file
 from openwork.data.corpora import catalogue as corpora
 from openwork.data.filters import FilterReport, FilterSettings, apply
+from openwork.data.readers.file_lists import PICTURES, SOUNDS, FileKind, digest_of, read_list
 from openwork.data.readers.formats import Skips, format_of, read_file, without_skips
 from openwork.data.readers.lines import read_columns, read_parallel
-from openwork.data.readers.pictures import digest_of, read_pictures
 from openwork.data.records import UNSAID, Languages, Pair
 from openwork.data.settings import DataSettings, OriginSettings
 from openwork.text.languages import language_in_name
@@ -96,8 +96,9 @@ def _pairs_of(origin: OriginSettings, split: str, languages: Languages) -> PairS
     if name is not None:
         read = partial(corpora.load, name, split, count=count)
         return PairSource(read, f"corpus {name} {split} {count}", f"{name} ({split})")
-    if origin.pictures is not None:
-        return _pictures(Path(origin.pictures), count)
+    for path, kind in ((origin.pictures, PICTURES), (origin.sounds, SOUNDS)):
+        if path is not None:
+            return _files(Path(path), kind, count)
     named = (origin.file, origin.text, origin.source, origin.target)
     paths = [Path(path) for path in named if path is not None]
     checksums = [sha256_file(path) for path in paths]
@@ -124,15 +125,15 @@ def _pairs_of(origin: OriginSettings, split: str, languages: Languages) -> PairS
     )
 
 
-def _pictures(path: Path, count: int | None) -> PairSource:
-    """Those of a folder or table; each is read once, so that a changed picture is noticed."""
+def _files(path: Path, kind: FileKind, count: int | None) -> PairSource:
+    """Those of a folder or table; each is read once, so that a changed file is noticed."""
     skips, table = Skips(), {} if path.is_dir() else {str(path): sha256_file(path)}
     return PairSource(
-        lambda: islice(without_skips(read_pictures(path), skips), count),
-        f"pictures {digest_of(islice(read_pictures(path), count))}",
+        lambda: islice(without_skips(read_list(path, kind), skips), count),
+        f"{kind.name} {digest_of(islice(read_list(path, kind), count))}",
         str(path),
         skips,
-        "line" if table else "picture",
+        "line" if table else "file",
         table,
         header=1 if table else 0,
         root=path.parent if table else path,

@@ -1,4 +1,4 @@
-"""Evaluation of translations against references: BLEU and chrF with signatures and confidence intervals."""
+"""Evaluation of texts against references: BLEU and chrF, or error rates, with signatures and confidence intervals."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -9,9 +9,9 @@ from openwork.base.config import build
 from openwork.base.messages import msg
 from openwork.bundles.bundle import Bundle
 from openwork.data.pairs import read_pairs
+from openwork.data.readers.file_lists import FileKind, read_list
 from openwork.data.readers.formats import without_skips
 from openwork.data.readers.lines import read_columns
-from openwork.data.readers.pictures import read_pictures
 from openwork.data.records import Pair
 from openwork.data.sources import corpus_languages
 from openwork.evaluation.label_scores import check_not_empty
@@ -19,6 +19,7 @@ from openwork.evaluation.saved import SavedEvaluation
 from openwork.inference.batches import OnProgress
 from openwork.inference.translator import BatchTranslator
 from openwork.metrics.ratio import Ratio, exact_match, placeholders_kept
+from openwork.metrics.recognition import error_rates
 from openwork.metrics.translation import SPACED, Score, bleu, bleu_tokenisation, chrf, lowercased_bleu
 from openwork.text.placeholders import find_placeholders
 
@@ -99,9 +100,9 @@ class EvaluationSet:
         return cls(check_not_empty(list(read_columns(file, columns))), str(file))
 
     @classmethod
-    def of_pictures(cls, path: Path) -> "EvaluationSet":
-        """The pictures of a folder with a subfolder for each class, or of a CSV file."""
-        return cls(check_not_empty(list(without_skips(read_pictures(path), {}))), str(path))
+    def of_files(cls, path: Path, kind: FileKind) -> "EvaluationSet":
+        """The files of a folder with a subfolder for each class, or of a CSV file."""
+        return cls(check_not_empty(list(without_skips(read_list(path, kind), {}))), str(path))
 
     @property
     def sources(self) -> list[str]:
@@ -135,10 +136,14 @@ def evaluate_bundle(
     beam: int | None = None,
     language: str | None = None,
 ) -> tuple[Evaluation, SavedEvaluation]:
-    """The scores of a bundle on a test set, and all its translations, to be saved."""
+    """The scores of a bundle on a test set, and all its translations, to be saved; of sounds the error rates."""
     target = language or bundle.settings.target_language or tested.language
     translations = translate_all(bundle, tested, report, advanced, beam=beam)
-    kept = kept_placeholders(tested.sources, translations)
-    result = replace(evaluate(translations, tested.references, target), placeholders=kept)
+    if bundle.settings.sound is not None:
+        rates = error_rates(translations, tested.references, bootstrap=BOOTSTRAP)
+        result = Evaluation(len(translations), rates, exact_match(translations, tested.references).value)
+    else:
+        kept = kept_placeholders(tested.sources, translations)
+        result = replace(evaluate(translations, tested.references, target), placeholders=kept)
     facts = {"test": tested.name, "beam": beam or bundle.settings.decoding.beam, **result.to_json()}
     return result, SavedEvaluation(tested.sources, translations, tested.references, target, facts)

@@ -15,7 +15,7 @@ from openwork.base.printing import json_text
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.data.readers.lines import read_parallel
 from openwork.decoding.rescore import score_tokens
-from openwork.inference.batches import LONGEST, batches, padded
+from openwork.inference.batches import LONGEST, batches, batches_of
 from openwork.inference.filters.lines import Answer, LineFilter
 from openwork.metrics.ratio import Ratio, perplexity
 from openwork.models.interfaces import SequenceModel
@@ -76,8 +76,10 @@ class Scorer:
     def __init__(self, model: SequenceModel, tokenizers: TokenizerPair) -> None:
         self.model = model.eval()
         self.tokenizers = tokenizers
-        self.longest_source = min(LONGEST, model.maximum_length or LONGEST)
-        self.longest_target = self.longest_source  # a part of a target would have another probability
+        self.sources = batches_of(tokenizers.encoder)
+        longest = self.sources.longest
+        self.longest_source = min(longest, model.maximum_source_length or longest)
+        self.longest_target = min(LONGEST, model.maximum_length or LONGEST)  # a part would have another probability
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[Scored]:
         """For each (source, target) the probability of the target with its end symbol."""
@@ -85,11 +87,12 @@ class Scorer:
         sources, targets = [source for source, _ in encoded], [target for _, target in encoded]
         results = [Scored(problem=self._problem(target)) for target in targets]
         places = [place for place, result in enumerate(results) if not result.problem]
+        longest = self.longest_source - self.sources.ends
         for batch in batches({place: len(targets[place]) + 1 for place in places}, BATCH_TOKENS):
-            kept = [sources[place][: self.longest_source - 1] for place in batch]
+            kept = [sources[place][:longest] for place in batch]
             for place, terms in zip(batch, self._terms(kept, [targets[place] for place in batch]), strict=True):
                 pieces = tuple(map(self.tokenizers.target.piece, [*targets[place], SYMBOL_IDS.end]))
-                results[place] = Scored(pieces, tuple(terms), cut=len(sources[place]) >= self.longest_source)
+                results[place] = Scored(pieces, tuple(terms), cut=len(sources[place]) > longest)
         return results
 
     def _problem(self, target: list[int]) -> str:
@@ -98,9 +101,9 @@ class Scorer:
         return msg(f"the target has {len(target)} tokens, and {self.longest_target - 1} is the most that can be scored")
 
     @torch.inference_mode()
-    def _terms(self, sources: list[list[int]], targets: list[list[int]]) -> list[list[float]]:
+    def _terms(self, sources: list[Any], targets: list[list[int]]) -> list[list[float]]:
         device = next(self.model.parameters()).device
-        terms = score_tokens(self.model, *padded(sources, device), targets).tolist()
+        terms = score_tokens(self.model, *self.sources.padded(sources, device), targets).tolist()
         return [row[: len(target) + 1] for row, target in zip(terms, targets, strict=True)]
 
 

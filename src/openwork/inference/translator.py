@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import torch
 
@@ -15,7 +16,7 @@ from openwork.decoding.rescore import alternatives
 from openwork.decoding.scoring import Hypothesis, length_limits
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
-from openwork.inference.batches import LONGEST, OnProgress, batches, ignore_progress, padded
+from openwork.inference.batches import OnProgress, batches, batches_of, ignore_progress
 from openwork.inference.engine import Engine, TranslationPrecision
 from openwork.inference.prepared.transformer import PreparedTransformer
 from openwork.inference.requests import NOTHING, Constrainer, Request
@@ -76,9 +77,9 @@ class Alternative:
 
 @dataclass(frozen=True)
 class _Source:
-    """A source as ids without its end symbol, its placeholders, and the request for its translation."""
+    """A source as ids without its end symbol, or as numbers, its placeholders, and the request for its translation."""
 
-    ids: list[int]
+    ids: Any
     spans: Spans
     cut: bool
     request: Request
@@ -113,7 +114,7 @@ class StreamedText:
 
 
 class BatchTranslator:
-    """Translates texts in batches of like lengths; the order of the results is that of the texts."""
+    """Translates texts, or what else the model reads, in batches of like lengths; the results are in their order."""
 
     def __init__(
         self,
@@ -127,11 +128,13 @@ class BatchTranslator:
         self.engine = Engine(model, precision)
         self.shortlist = shortlist
         self.tokenizers = tokenizers
-        self.decoding, self.maximum_length = decoding, LONGEST
+        self.sources = batches_of(tokenizers.encoder)
+        self.decoding, self.maximum_length = decoding, self.sources.longest
         self.continues, limit = model.continues, model.maximum_length
         if limit is not None:  # learned positions end there, on both sides or for both together
             most = min(decoding.maximum_length, limit // 2 if self.continues else limit)
-            self.maximum_length = min(LONGEST, limit - most + 1 if self.continues else limit)
+            if self.sources.ends:
+                self.maximum_length = min(self.maximum_length, limit - most + 1 if self.continues else limit)
             self.decoding = decoding.model_copy(update={"maximum_length": most})
         self.constrainer = Constrainer(tokenizers)
 
@@ -146,7 +149,7 @@ class BatchTranslator:
 
     def translate(
         self,
-        texts: Sequence[str],
+        texts: Sequence[Any],
         requests: Sequence[Request] | None = None,
         *,
         advanced: OnProgress = ignore_progress,
@@ -155,15 +158,20 @@ class BatchTranslator:
 
         A model that continues its source continues such a text too. `requests` are those of each text, besides what
         the settings ask of all; one that cannot be met gives an empty translation with its `problem`. `advanced` gets
-        the number of texts of each batch.
+        the number of texts of each batch. Sources that are no text are read as many at a time as fit into memory.
         """
-        results: list[list[Translation]] = [[Translation(text)] * self.decoding.best for text in texts]
+        size = len(texts) if self.sources.ends else self.tokenizers.encoder.at_once
+        if len(texts) > size:
+            parts = [slice(first, first + size) for first in range(0, len(texts), size)]
+            each = [self.translate(texts[p], requests[p] if requests else None, advanced=advanced) for p in parts]
+            return [translations for part in each for translations in part]
+        results = [[Translation(text if isinstance(text, str) else "")] * self.decoding.best for text in texts]
         sources = self._sources(texts, requests)
         for place, source in sources.items():
             if isinstance(source, str):
                 results[place] = [Translation("", finished=False, problem=source)]
         kept = {place: source for place, source in sources.items() if isinstance(source, _Source)}
-        lengths = {place: len(source.ids) + 1 for place, source in kept.items()}
+        lengths = {place: len(source.ids) + self.sources.ends for place, source in kept.items()}
         planned = list(batches(lengths, BATCH_TOKENS // self.decoding.hypotheses, least=LEAST_TOKENS))
         wide = self.decoding
         if wide.minimum_bayes_risk != "none":  # the best are chosen among all hypotheses
@@ -176,7 +184,7 @@ class BatchTranslator:
             advanced(len(batch))
         return results
 
-    def best(self, texts: Sequence[str]) -> list[str]:
+    def best(self, texts: Sequence[Any]) -> list[str]:
         return [translations[0].text for translations in self.translate(texts)]
 
     def stream(self, text: str, show: Callable[[str], None], request: Request = NOTHING) -> Translation:
@@ -221,7 +229,7 @@ class BatchTranslator:
     def _alternatives(self, source: _Source, prefix: tuple[int, ...], count: int) -> list[Alternative]:
         model = self.engine.ready()
         with torch.inference_mode(), self.engine.computing():
-            (following,) = alternatives(model, *padded([source.ids], self.device), [prefix], count)
+            (following,) = alternatives(model, *self.sources.padded([source.ids], self.device), [prefix], count)
         going_on = [(*prefix, piece) for piece, _ in following if piece != SYMBOL_IDS.end]
         longer = [replace(source, constraints=replace(source.constraints, prefix=one)) for one in going_on]
         plain = self.decoding.model_copy(update={"best": 1, "samples": 0, "temperature": 1.0, "top_k": 0, "top_p": 1.0})
@@ -232,17 +240,19 @@ class BatchTranslator:
             listed += [Alternative(self.tokenizers.target.piece(piece), probability, one.text) for one in whole]
         return listed
 
-    def _sources(self, texts: Sequence[str], requests: Sequence[Request] | None) -> dict[int, _Source | str]:
+    def _sources(self, texts: Sequence[Any], requests: Sequence[Request] | None) -> dict[int, _Source | str]:
         """The texts to be translated by their places; a sentence in place of one whose request cannot be met."""
-        places = [place for place, text in enumerate(texts) if text.strip() or self.continues]
+        places = [
+            place for place, text in enumerate(texts) if self.continues or not isinstance(text, str) or text.strip()
+        ]
         encoded = self.tokenizers.encode_sources([texts[place] for place in places])
-        limit = self.maximum_length - 1
+        limit = self.maximum_length - self.sources.ends
         found: dict[int, _Source | str] = {}
         for place, (ids, spans) in zip(places, encoded, strict=True):
             request = (requests[place] if requests else NOTHING).merged_with(self.decoding)
             constraints, problem = SentenceConstraints(), ""
             if request:
-                length = torch.tensor([min(len(ids), limit) + 1])
+                length = torch.tensor([min(len(ids), limit) + self.sources.ends])
                 most = int(length_limits(length, self.decoding))
                 constraints, problem = self.constrainer.constraints(request, spans, most)
             kept = ids[-limit:] if self.continues else ids[:limit]  # of a prompt the end matters
@@ -261,7 +271,7 @@ class BatchTranslator:
         constraints = [source.constraints for source in sources]
         given = constraints if any(one != UNCONSTRAINED for one in constraints) else None
         with torch.inference_mode(), self.engine.computing():
-            ids, lengths = padded([source.ids for source in sources], self.device)
+            ids, lengths = self.sources.padded([source.ids for source in sources], self.device)
             if self.shortlist is None or given or on_token or not isinstance(model, PreparedTransformer):
                 found = decode(model, ids, lengths, settings, constraints=given, on_token=on_token)
             else:
@@ -277,7 +287,7 @@ class BatchTranslator:
             found.append(
                 Translation(
                     text.text, one.score, one.log_probability, one.finished, source.cut,
-                    missing=text.missing, pieces=one.tokens, source_pieces=len(source.ids) + 1,
+                    missing=text.missing, pieces=one.tokens, source_pieces=len(source.ids) + self.sources.ends,
                 )
             )  # fmt: skip
         return found

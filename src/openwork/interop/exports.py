@@ -5,6 +5,7 @@ Checked before a training (`runs/preflight`), and again when a bundle is exporte
     encoder-decoder    Hugging Face: the BART family; CTranslate2
     encoder            Hugging Face: BERT
     vit                Hugging Face: ViT
+    whisper            Hugging Face: Whisper
     decoder            Hugging Face: GPT-2 with learned positions, LLaMA with rotary ones
 """
 
@@ -16,7 +17,15 @@ from openwork.base.sources import SourceEncoder
 from openwork.interop.ctranslate2.layout import FEEDFORWARDS
 from openwork.models.families import ModelSettings
 from openwork.models.layer_settings import LayerSettings
-from openwork.models.settings import DecoderSettings, EncoderSettings, TransformerSettings, VisionSettings
+from openwork.models.settings import (
+    DecoderSettings,
+    EncoderSettings,
+    SpeechSettings,
+    TransformerSettings,
+    VisionSettings,
+)
+from openwork.signals.mel import SoundFrames
+from openwork.signals.settings import SoundSettings
 from openwork.text.external.adapted import AdaptedTokenizer
 from openwork.text.external.library import HuggingFaceTokenizer
 from openwork.text.forms import unwrapped
@@ -24,6 +33,7 @@ from openwork.text.pieces.learnt import LearntTokenizer
 from openwork.text.tokenizer import Tokenizer
 
 HF_EPSILON = 1e-5  # of the norms of the BART family; no configuration names it
+WHISPER_RATE = 16_000  # samples a second; no configuration of its bands names another
 BERT_TASKS = ("classify", "fill", "embed")
 
 # Hugging Face's name of an activation -> openwork's feed-forward network; the usual name first.
@@ -140,6 +150,26 @@ def unsupported_vit(s: VisionSettings) -> Unsupported | None:
     return _other("ViT", "vit-small", s, allowed, _standard_heads(s))
 
 
+def unsupported_whisper(s: SpeechSettings, sound: SoundSettings) -> Unsupported | None:
+    """Why Hugging Face's Whisper is no model with these settings; None if it is."""
+    if sound.rate != WHISPER_RATE or not sound.padded:
+        return Unsupported(
+            f"its sounds have {WHISPER_RATE:,} samples a second, and all the same length",
+            f"train with sound.rate = {WHISPER_RATE} and sound.padded = true to export",
+        )
+    allowed = {
+        "norm": {"pre"},
+        "positions": {"learned"},
+        "embedding_norm": {False},
+        "embedding_scale": {False},
+        "output_bias": {False},
+        "feedforward": set(HF_ACTIVATIONS.values()),
+        "normalisation": {"layer"},
+        "norm_epsilon": {min(s.norm_epsilon, HF_EPSILON)},
+    }
+    return _other("Whisper", "whisper-small", s, allowed, _standard_heads(s))
+
+
 def unsupported_decoder(s: DecoderSettings) -> Unsupported | None:
     """Why neither GPT-2 nor LLaMA is a language model with these settings; None if one of them is."""
     common = {"norm": {"pre"}, "embedding_norm": {False}, "output_bias": {False}, "separate_prompt": {False}}
@@ -211,6 +241,10 @@ def _hugging_face_reason(settings: ModelSettings, tokenizers: tuple[SourceEncode
     if isinstance(settings, VisionSettings):
         reason = unsupported_vit(settings)
         return "" if reason is None else reason.why
+    if isinstance(settings, SpeechSettings):
+        encoder, target = tokenizers
+        reason = unsupported_whisper(settings, encoder.settings) if isinstance(encoder, SoundFrames) else None
+        return reason.why if reason is not None else "" if hugging_face_runs(target) else NO_TOKENIZER
     one_vocabulary = {EncoderSettings: unsupported_encoder, DecoderSettings: unsupported_decoder}
     unsupported = one_vocabulary.get(type(settings), unsupported_seq2seq)(settings)
     if unsupported is not None:

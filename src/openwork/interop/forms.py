@@ -19,8 +19,9 @@ from openwork.interop.hugging_face.folder import CONFIG, card_of, read_json_obje
 from openwork.interop.hugging_face.t5 import bundle_from_t5
 from openwork.interop.hugging_face.tokenizers import VOCABULARY, read_single, read_tokenizers, write_tokenizers
 from openwork.interop.hugging_face.vit import bundle_from_vit, write_vit
+from openwork.interop.hugging_face.whisper import bundle_from_whisper, write_whisper
 from openwork.interop.vocabulary import sizes_differ
-from openwork.models.settings import DecoderSettings, EncoderSettings, VisionSettings
+from openwork.models.settings import DecoderSettings, EncoderSettings, SpeechSettings, VisionSettings
 from openwork.text.external.adapted import AdaptedTokenizer
 from openwork.text.external.library import read_json
 from openwork.text.external.marian import UNKNOWN
@@ -71,6 +72,7 @@ def _language_model(folder: Path, content: Mapping[str, object]) -> Bundle:
 OTHERS: dict[str, Callable[[Path, dict[str, Any]], Bundle]] = {
     "bert": bundle_from_bert,
     "vit": bundle_from_vit,
+    "whisper": bundle_from_whisper,
     **dict.fromkeys(("t5", "mt5"), bundle_from_t5),
     **dict.fromkeys(FAMILIES, _language_model),
 }
@@ -97,6 +99,7 @@ WRITERS: dict[type, Callable[[Path, Bundle], None]] = {
     EncoderSettings: write_bert,
     DecoderSettings: write_decoder,
     VisionSettings: write_vit,
+    SpeechSettings: write_whisper,
 }
 
 

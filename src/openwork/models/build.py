@@ -24,12 +24,14 @@ from openwork.models.settings import (
     ONE_VOCABULARY,
     DecoderSettings,
     EncoderSettings,
+    SpeechSettings,
     TransformerSettings,
     VisionSettings,
 )
 from openwork.models.vit import build_vit
 from openwork.models.wavenet import build_wavenet
 from openwork.models.weights import empty_weights, model_weights, restore_weights, uninitialised
+from openwork.models.whisper import build_whisper
 from openwork.nn.embedding import initialise, output_matrix, tied_weights
 from openwork.nn.kernels import Kernel, packed
 from openwork.nn.layers import CausalStack, Decoder, Encoder
@@ -82,6 +84,7 @@ BUILDERS: dict[type[Any], Callable[[Any, int, int], SequenceModel]] = {
     DecoderSettings: build_decoder,
     VisionSettings: build_vit,
     CnnSettings: build_cnn,
+    SpeechSettings: build_whisper,
 }
 
 

@@ -12,7 +12,13 @@ from pydantic import Field, TypeAdapter
 from openwork.base.config import Settings
 from openwork.models.convolutional_settings import ByteNetSettings, CnnSettings, ConvS2SSettings, WaveNetSettings
 from openwork.models.recurrent_settings import RecurrentLabelsSettings, RecurrentLMSettings, RecurrentSettings
-from openwork.models.settings import DecoderSettings, EncoderSettings, TransformerSettings, VisionSettings
+from openwork.models.settings import (
+    DecoderSettings,
+    EncoderSettings,
+    SpeechSettings,
+    TransformerSettings,
+    VisionSettings,
+)
 
 ModelSettings = Annotated[
     TransformerSettings
@@ -25,13 +31,14 @@ ModelSettings = Annotated[
     | ByteNetSettings
     | WaveNetSettings
     | VisionSettings
-    | CnnSettings,
+    | CnnSettings
+    | SpeechSettings,
     Field(discriminator="kind"),
 ]
 FAMILIES: tuple[type[Settings], ...] = get_args(get_args(ModelSettings)[0])
 
 
-def reads(settings: ModelSettings) -> Literal["text", "pictures"]:
+def reads(settings: ModelSettings) -> Literal["text", "pictures", "sounds"]:
     """What the sources of a model are."""
     return getattr(settings, "reads", "text")
 

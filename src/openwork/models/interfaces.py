@@ -99,6 +99,11 @@ class SequenceModel(nn.Module, ABC, Generic[StateT]):
         return None
 
     @property
+    def maximum_source_length(self) -> int | None:
+        """The same of a source alone."""
+        return self.maximum_length
+
+    @property
     def weighs_tokens(self) -> bool:
         """Whether its attention, where it has one, has a weight for each token, which can be shown."""
         return True

@@ -145,6 +145,17 @@ VIT: dict[str, dict[str, object]] = {
 }  # fmt: skip
 # A convolutional network with about as many weights as vit-small has for small patches (0.53 million).
 CNN: dict[str, dict[str, object]] = {"cnn-small": {"kind": "cnn", "width": 76}}
+# Whisper (Radford et al. 2023, table 1, and their published code) in its smallest size, and one for two cores.
+_WHISPER: dict[str, object] = {
+    "kind": "whisper", "norm": "pre", "positions": "learned", "maximum_length": 448, "feedforward": "gelu",
+    "attention_bias": True, "embedding_scale": False, "norm_epsilon": 1e-5,
+}  # fmt: skip
+WHISPER: dict[str, dict[str, object]] = {
+    "whisper-tiny": {**_WHISPER, "width": 384, "feedforward_width": 1536, "heads": 6, "dropout": 0.0},
+    "whisper-small": {
+        **_WHISPER, "width": 128, "feedforward_width": 256, "heads": 4, "encoder_layers": 3, "decoder_layers": 2,
+    },
+}  # fmt: skip
 # T5 and T5 1.1 (Raffel et al. 2020, and their published code) in the smallest sizes of the two.
 _T5: dict[str, object] = {
     "kind": "transformer", "width": 512, "head_width": 64, "value_width": 64, "attention": "unscaled", "norm": "pre",
@@ -167,6 +178,7 @@ PRESETS: dict[str, dict[str, object]] = {
     **BERT,
     **VIT,
     **CNN,
+    **WHISPER,
     **T5,
     **{name: values for name, values in PAPER.items() if not name.startswith("paper-")},
 }

@@ -32,7 +32,7 @@ class Transformer(Seq2SeqModel[TransformerState], EncodingModel, PackingModel):
 
     def __init__(
         self,
-        tables: tuple[TokenEmbedding, TokenEmbedding, Tensor],
+        tables: tuple[nn.Module, TokenEmbedding, Tensor],
         positions: tuple[Positions, Positions],
         encoder: Encoder,
         decoder: Decoder,

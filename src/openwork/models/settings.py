@@ -43,6 +43,7 @@ PAPER = "Vaswani et al. 2017, section"
 GPT = "Radford et al. 2018 (GPT), section"
 BERT = "Devlin et al. 2019, section"
 VIT = "Dosovitskiy et al. 2021, section"
+WHISPER = "Radford et al. 2023 (Whisper), section"
 
 
 class _Stacks(Settings):
@@ -129,6 +130,39 @@ class PictureModelSettings(Settings):
     def reads(self) -> Literal["pictures"]:
         """What its sources are; the other families read text."""
         return "pictures"
+
+
+class _Speech(Settings):
+    kind: Literal["whisper"] = "whisper"
+    encoder_layers: LayerCount = option(4, "layers of the encoder", f"{WHISPER} 2.2")
+    decoder_layers: LayerCount = option(4, "layers of the decoder", f"{WHISPER} 2.2")
+    tying: Annotated[
+        Literal["target", "none"],
+        option(
+            "target",
+            "which matrices are one; sounds have no embeddings",
+            values={"target": "target embedding and output matrix (Press and Wolf 2017)", "none": "each its own"},
+        ),
+    ]
+
+    @property
+    def reads(self) -> Literal["sounds"]:
+        """What its sources are; the other families read text or pictures."""
+        return "sounds"
+
+
+class SpeechSettings(LayerSettings, _Speech):
+    """Whisper: a Transformer whose encoder reads a sound as rows of numbers, two of them a position."""
+
+    @model_validator(mode="after")
+    def _reads_sounds_of_any_length(self) -> "SpeechSettings":
+        if self.attention_pattern == "low-rank":
+            raise RuleError(
+                "low-rank attention has weights for each position, and those of a sound are not bounded by the model",
+                hint='set attention_pattern = "window" or "blocks"',
+                code="C158",
+            )
+        return self
 
 
 class _Patches(PictureModelSettings):

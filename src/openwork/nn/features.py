@@ -1,13 +1,16 @@
-"""Sources that are numbers: a linear map of each position, a class token in front, positions of another grid.
+"""Sources that are numbers: embeddings of patches and of sounds, positions of another grid.
 
-Vision Transformer (Dosovitskiy et al. 2021): a picture is a sequence of patches, each the vector of its pixels.
+Vision Transformer (Dosovitskiy et al. 2021): a picture is a sequence of patches, each the vector of its pixels. Whisper
+(Radford et al. 2023, section 2.2): two convolutions make a vector of each two rows of a spectrogram.
 """
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.nn import functional
 
-from openwork.nn.shapes import Numbers, Vectors
+from openwork.nn.convolution import without_padding
+from openwork.nn.shapes import Lengths, Numbers, Vectors
 
 
 class FeatureEmbedding(nn.Module):
@@ -33,6 +36,28 @@ class FeatureEmbedding(nn.Module):
         return torch.cat([self.start.to(x.dtype).expand(x.shape[0], 1, -1), x], dim=1)
 
 
+class ConvolutionStem(nn.Module):
+    """GELU(Conv(GELU(Conv(x)))), each of width 3; the second one takes every other position (Radford et al. 2023, 2.2).
+
+    Padding is zero before each, as is what lies outside of a sound.
+    """
+
+    def __init__(self, features: int, width: int) -> None:
+        super().__init__()
+        self.first = nn.Conv1d(features, width, kernel_size=3, padding=1)
+        self.second = nn.Conv1d(width, width, kernel_size=3, stride=2, padding=1)
+
+    def forward(self, source: Numbers, lengths: Lengths) -> Float[Tensor, "batch half width"]:
+        """A vector for each two positions, the last of which may be outside."""
+        x = functional.gelu(self.first(without_padding(source, lengths).transpose(1, 2))).transpose(1, 2)
+        return functional.gelu(self.second(without_padding(x, lengths).transpose(1, 2))).transpose(1, 2)
+
+    @staticmethod
+    def lengths(lengths: Lengths) -> Lengths:
+        """Positions of sources of these lengths, after it."""
+        return (lengths + 1) // 2
+
+
 def positions_of_grid(
     table: Float[Tensor, "position width"], before: tuple[int, int], after: tuple[int, int]
 ) -> Float[Tensor, "after width"]:
@@ -42,5 +67,5 @@ def positions_of_grid(
     """
     first, patches = table[:1], table[1:]
     picture = patches.unflatten(0, before).permute(2, 0, 1)[None]
-    resized = nn.functional.interpolate(picture, size=after, mode="bicubic", align_corners=False)
+    resized = functional.interpolate(picture, size=after, mode="bicubic", align_corners=False)
     return torch.cat([first, resized[0].permute(1, 2, 0).flatten(0, 1)])

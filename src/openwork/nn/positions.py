@@ -6,6 +6,7 @@
 
 import math
 from abc import ABC, abstractmethod
+from functools import lru_cache
 
 import torch
 from jaxtyping import Float, Int
@@ -82,6 +83,32 @@ class SinusoidalPositions(SinusoidTable, Positions):
 
     def at(self, x: Vectors, places: slice | Int[Tensor, "#batch position"], end: int) -> Vectors:
         return x + self.rows(0, end)[places].to(x.dtype)
+
+
+class SplitSinusoids(Positions):
+    """Sinusoids with all sines first and all cosines after them, as in Whisper's published code.
+
+    The slowest wave is exactly 10,000 times as long as the fastest.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.width = width
+
+    def at(self, x: Vectors, places: slice | Int[Tensor, "#batch position"], end: int) -> Vectors:
+        table = split_sinusoids(end, self.width).to(x.device)
+        return x + table[places].to(x.dtype)
+
+
+@lru_cache(maxsize=8)
+def split_sinusoids(positions: int, width: int) -> Float[Tensor, "position width"]:
+    """sin(pos / 10000^(i / (width / 2 - 1))) for i < width / 2, then the cosines; an odd width ends in 0."""
+    with torch.inference_mode(False), torch.device("cpu"):  # it is kept for others
+        half = width // 2
+        waves = torch.exp(torch.arange(half, dtype=torch.float64) * (-math.log(LONGEST_WAVE) / max(half - 1, 1)))
+        angle = torch.arange(positions, dtype=torch.float64)[:, None] * waves
+        table = torch.cat([angle.sin(), angle.cos()], dim=1).float()
+        return nn.functional.pad(table, (0, width - 2 * half))
 
 
 class LearnedPositions(Positions):

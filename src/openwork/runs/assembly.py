@@ -210,6 +210,7 @@ def check_maximum_length(longest: int | None, train: TokenStore, valid: TokenSto
         ends = store.source.end_symbols, store.target.end_symbols
         sides = store.source.lengths + ends[0], store.target.lengths + ends[1]
         lengths = sides[0] + sides[1] - 1 if continues else np.maximum(*sides)  # which are one sentence with one end
+        lengths = lengths if store.source.form is None else sides[1]  # the encoder has bounded numbers
         beyond, most = int((lengths > longest).sum()), int(lengths.max())
         if beyond:
             raise ConfigError(

@@ -7,7 +7,7 @@ from itertools import islice
 
 from openwork.base.errors import BundleError, DataError
 from openwork.base.tasks import task_of
-from openwork.bundles.settings import load_tokenizers, tokenizers_for_task, vocabulary_lines
+from openwork.bundles.settings import encoder_of, load_tokenizers, tokenizers_for_task, vocabulary_lines
 from openwork.data.batching import CorpusMixture
 from openwork.data.filters import FilterReport
 from openwork.data.pairs import (
@@ -27,7 +27,6 @@ from openwork.data.targets import check_known, checked
 from openwork.runs.file.settings import RunSettings
 from openwork.runs.folder import RunFolder
 from openwork.runs.tuning import Pretrained
-from openwork.signals.patches import PicturePatches
 from openwork.text.pair import TokenizerPair, train_pair, with_target
 from openwork.training.checkpoint import checkpoints
 
@@ -37,9 +36,9 @@ Report = Callable[[str], None]
 
 
 def training_splits(settings: RunSettings) -> Splits:
-    """The pairs that a run trains on and validates with. A label may be as short as it likes."""
+    """The pairs that a run trains on and validates with. A label may be as short as it likes, and a path as long."""
     filters = settings.filters
-    if settings.text.has_labels:
+    if settings.text.has_labels or settings.sound is not None:
         filters = filters.model_copy(update={"maximum_ratio": ANY_RATIO})
     return find_splits(settings.data, filters, partial(checked, task=task_of(settings.model)))
 
@@ -141,9 +140,10 @@ def _tokenizers(
 def new_tokenizers(settings: RunSettings, pairs: PairSource, report: Report) -> TokenizerPair:
     """Learnt from the pairs, or read from files, or those of the bundle that the run starts from."""
     tuning = settings.fine_tuning
-    if tuning.from_bundle is None and settings.picture is not None:
-        report("learning the labels")
-        return with_target(PicturePatches(settings.picture), pairs.side("target"), settings.text)
+    encoder = encoder_of(settings)
+    if tuning.from_bundle is None and encoder is not None:
+        report("learning the labels" if settings.text.has_labels else "learning the vocabulary")
+        return with_target(encoder, pairs.side("target"), settings.text)
     if tuning.from_bundle is None:
         report("learning the vocabulary")
         sources = vocabulary_lines(pairs.side("source"), task_of(settings.model))

@@ -154,7 +154,7 @@ def write_card(
     """The card of a bundle, in Markdown: data, training, validation scores, all settings."""
     parts, asked = settings.data.parts, settings.training.steps
     origin = ", ".join(
-        part.corpus or part.file or part.text or part.pictures or f"{part.source} and {part.target}" for part in parts
+        f"{part.source} and {part.target}" if part.source else getattr(part, part.origins[0]) for part in parts
     )
     scores = [f"- loss {chosen.loss:.4f} nats per token, perplexity {chosen.perplexity:.3f}"]
     if chosen.bleu is not None:

@@ -271,5 +271,10 @@ def settings_of_run(run: RunSettings) -> BundleSettings:
     """The settings of the run's bundle."""
     source, target = languages_of(run.data)
     return BundleSettings(
-        model=run.model, picture=run.picture, decoding=run.decoding, source_language=source, target_language=target
+        model=run.model,
+        picture=run.picture,
+        sound=run.sound,
+        decoding=run.decoding,
+        source_language=source,
+        target_language=target,
     )

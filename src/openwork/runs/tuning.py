@@ -72,8 +72,13 @@ class Pretrained:
 
     def tokenizers_for(self, settings: RunSettings, sources: Iterable[str], targets: Iterable[str]) -> TokenizerPair:
         """The bundle's, with new pieces; for another kind of model the source's alone, and a target's of its own."""
-        if settings.picture is not None:
-            return with_target(PicturePatches(settings.picture), targets, settings.text)
+        if (encoder := encoder_of(settings)) is not None:
+            if settings.sound is None or self.is_other(settings.model):
+                return with_target(encoder, targets, settings.text)
+            target, new_pieces = self.tokenizers.target, settings.fine_tuning.new_pieces
+            if new_pieces:
+                target = target.extended(targets, target.vocabulary_size + new_pieces)
+            return TokenizerPair(encoder, target)
         new_pieces, source = settings.fine_tuning.new_pieces, self.tokenizers.source
         if not self.is_other(settings.model):
             return extended_pair(self.tokenizers, sources, targets, new_pieces)

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from openwork.base.errors import DataError, OpenworkError, UsageError
+from openwork.base.messages import msg
+from openwork.signals.content import read_content
 from openwork.signals.settings import PictureSettings
 
 FORMATS = {  # Pillow's names, with the usual endings of files
@@ -23,7 +25,7 @@ FORMATS = {  # Pillow's names, with the usual endings of files
     "WEBP": (".webp",),
 }
 ENDINGS = tuple(ending for endings in FORMATS.values() for ending in endings)
-MOST_BYTES = 64 << 20  # of a file
+KIND = msg("picture file")
 MOST_PIXELS = 64_000_000  # of a picture before it is resized
 MODES = {1: "L", 3: "RGB"}  # Pillow's name for so many channels
 DEEP = ("I", "F")  # how the names of its modes of more than 8 bits begin
@@ -72,7 +74,7 @@ def _pillow() -> Any:
 
 def _decoded(path: Path, pillow: Any) -> Any:
     """The picture in a file, upright."""
-    data = _content(path)
+    data = read_content(path, KIND)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of odd files that can be read, and of large ones, which are refused here
@@ -105,29 +107,6 @@ def _decoded(path: Path, pillow: Any) -> Any:
             hint=f"formats are {', '.join(FORMATS)}; open the file in a viewer and save it again, or remove it",
             code="D141",
         ) from error
-
-
-def _content(path: Path) -> bytes:
-    try:
-        if not path.is_file():  # a pipe or device might never end
-            raise DataError(f"{path}: there is no such picture", hint="give the path of one, one a line", code="D144")
-        with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
-    except (OSError, ValueError) as error:
-        raise DataError(
-            f"{path}: the picture cannot be read",
-            why=getattr(error, "strerror", None) or str(error),
-            hint="check that it is a file, and that you may read it",
-            code="D145",
-        ) from error
-    if len(data) > MOST_BYTES:
-        raise DataError(
-            f"{path}: the file has more than {MOST_BYTES >> 20} MiB",
-            why="so large a file is hardly one picture",
-            hint="save the picture in a smaller size",
-            code="D146",
-        )
-    return data
 
 
 def _checked(pixels: Any) -> Pixels:

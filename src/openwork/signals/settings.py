@@ -1,4 +1,4 @@
-"""The settings of the section [picture] of a run file: how a picture becomes rows of numbers."""
+"""The settings of the sections [picture] and [sound] of a run file: how a file becomes rows of numbers."""
 
 from typing import Annotated, Literal
 
@@ -11,6 +11,7 @@ from openwork.base.limits import FACTOR
 from openwork.base.sources import NumberForm
 
 MOST_PIXELS = 4096  # of a side that pictures are resized to
+MOST_SECONDS = 600  # of a sound, which is one source
 
 Channels = Annotated[Literal[1, 3], WithJsonSchema({"type": "integer", "enum": [1, 3], "minimum": 1, "maximum": 3})]
 Side = Annotated[int, Field(ge=1, le=MOST_PIXELS)]
@@ -70,3 +71,39 @@ class PictureSettings(Settings):
             tuple(1 / 255 / one for one in deviation),
             tuple(-middle / one for middle, one in zip(mean, deviation, strict=True)),
         )
+
+
+Rate = Annotated[
+    Literal[8_000, 16_000, 24_000, 48_000],
+    WithJsonSchema({"type": "integer", "enum": [8_000, 16_000, 24_000, 48_000], "minimum": 8_000, "maximum": 48_000}),
+]
+WHISPER = "Radford et al. 2023 (Whisper), section 2.2"
+
+
+class SoundSettings(Settings):
+    """How sounds are prepared: resampled, and made a row of numbers every 10 ms. A bundle keeps it."""
+
+    rate: Rate = option(16_000, "samples a second that every sound is resampled to", WHISPER)
+    mels: Annotated[int, Field(ge=1, le=256)] = option(80, "numbers of a row: bands of the mel scale", WHISPER)
+    seconds: Annotated[int, Field(ge=1, le=MOST_SECONDS)] = option(30, "the longest sound that is read", WHISPER)
+    padded: bool = option(True, "silence follows a shorter sound, so that all are as long as the longest", WHISPER)
+
+    @property
+    def hop(self) -> int:
+        """Samples from one row to the next: 10 ms."""
+        return self.rate // 100
+
+    @property
+    def window(self) -> int:
+        """Samples that a row is made of: 25 ms."""
+        return self.rate // 40
+
+    @property
+    def rows(self) -> int:
+        """Rows of the longest sound."""
+        return self.seconds * 100
+
+    @property
+    def form(self) -> NumberForm:
+        """A model reads the numbers as they are."""
+        return NumberForm(self.mels, "<f4")

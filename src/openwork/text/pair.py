@@ -46,7 +46,7 @@ class TokenizerPair:
             raise UsageError(
                 "the sources of this model are no text, and this is for texts",
                 why="it reads rows of numbers, such as the pixels of pictures, which have no pieces",
-                hint="openwork classify, evaluate, verify and info are for it",
+                hint="openwork classify, transcribe, evaluate, verify and info are for it",
                 code="U111",
             )
         return self.encoder
@@ -71,8 +71,13 @@ class TokenizerPair:
         """How many placeholders of a sentence are kept as they are."""
         return min(getattr(self.encoder, "placeholders", 0), self.target.placeholders)
 
-    def encode_sources(self, texts: Sequence[str]) -> list[tuple[list[int], Spans]]:
-        """For each text to be translated its ids, and the placeholders that its translation must get back."""
+    def encode_sources(self, texts: Sequence[Any]) -> list[tuple[Any, Spans]]:
+        """For each text to be translated its ids, and the placeholders that its translation must get back.
+
+        A source that is no text has numbers in place of ids, and no placeholders.
+        """
+        if not isinstance(self.encoder, Tokenizer):
+            return [(numbers, ()) for numbers in self.encoder.encode_batch(texts)]
         sentences = [protect(text, self.placeholders) for text in texts]
         ids = encode_protected(self.source, sentences, self.source.encode_batch)
         return [(row, sentence.spans) for row, sentence in zip(ids, sentences, strict=True)]

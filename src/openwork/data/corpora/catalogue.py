@@ -17,6 +17,7 @@ from openwork.data.corpora import (
     labelled,
     movielens,
     parallel,
+    spoken_digits,
     synthetic,
     wmt14,
 )
@@ -47,6 +48,7 @@ CORPORA: dict[str, NamedCorpus] = {
     **docstrings.CORPORA,
     **digits.CORPORA,
     **movielens.CORPORA,
+    **spoken_digits.CORPORA,
 }
 
 

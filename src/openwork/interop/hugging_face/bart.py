@@ -119,12 +119,10 @@ def _tables(settings: TransformerSettings) -> Iterator[hf.WeightPlace]:
     yield hf.WeightPlace("bias", (BIAS,), pieces="target")
 
 
-class HuggingFaceConfig(hf.ConfigKeys):
-    """The keys of the BART family that matter, with Hugging Face's defaults."""
+class EncoderDecoderConfig(hf.ConfigKeys):
+    """The keys of the layers of both sides."""
 
-    model_type: Literal["marian", "pegasus", "bart", "mbart"]
     vocab_size: hf.Count
-    decoder_vocab_size: hf.Count | None = None
     width: hf.Count = Field(alias="d_model")
     encoder_layers: hf.Layers
     decoder_layers: hf.Layers
@@ -133,9 +131,6 @@ class HuggingFaceConfig(hf.ConfigKeys):
     feedforward_width: hf.Count = Field(alias="encoder_ffn_dim")
     decoder_ffn_dim: hf.Count
     activation: str = Field("gelu", alias="activation_function")
-    maximum_length: hf.Positions = Field(1024, alias="max_position_embeddings")
-    embedding_scale: bool = Field(False, alias="scale_embedding")
-    share_encoder_decoder_embeddings: bool = True
     tie_word_embeddings: bool = True
     dropout: hf.Probability = 0.1
     attention_dropout: hf.Probability = 0.0
@@ -143,6 +138,29 @@ class HuggingFaceConfig(hf.ConfigKeys):
     pad_token_id: hf.Id
     eos_token_id: hf.Id
     decoder_start_token_id: hf.Id
+
+
+def check_layers(config: EncoderDecoderConfig, path: Path) -> None:
+    """BundleError for an encoder and a decoder with layers of different sizes."""
+    encoder = (config.heads, config.feedforward_width)
+    decoder = (config.decoder_attention_heads, config.decoder_ffn_dim)
+    if encoder != decoder:
+        raise BundleError(
+            f"{path}: encoder and decoder have layers of different kinds",
+            why=f"heads and feed-forward width are {encoder} in the encoder and {decoder} in the decoder",
+            hint="openwork has one number of heads and one feed-forward width for both",
+            code="B020",
+        )
+
+
+class HuggingFaceConfig(EncoderDecoderConfig):
+    """The keys of the BART family that matter, with Hugging Face's defaults."""
+
+    model_type: Literal["marian", "pegasus", "bart", "mbart"]
+    decoder_vocab_size: hf.Count | None = None
+    maximum_length: hf.Positions = Field(1024, alias="max_position_embeddings")
+    embedding_scale: bool = Field(False, alias="scale_embedding")
+    share_encoder_decoder_embeddings: bool = True
     unk_token_id: hf.Id | None = None
 
     @property
@@ -163,7 +181,7 @@ def read_config(folder: Path) -> HuggingFaceConfig:
     if content.get("model_type") not in ARCHITECTURES:
         raise BundleError(
             f"{folder / hf.CONFIG}: a model of type {content.get('model_type')!r} cannot be read",
-            why=f"openwork reads {', '.join((*ARCHITECTURES, 't5', 'mt5', 'bert', 'gpt2', 'llama'))}",
+            why=f"openwork reads {', '.join((*ARCHITECTURES, 't5', 'mt5', 'bert', 'gpt2', 'llama', 'vit', 'whisper'))}",
             hint="import a model of one of these types, or convert this one with CTranslate2 and import it as ct2",
             code="B019",
         )
@@ -172,15 +190,7 @@ def read_config(folder: Path) -> HuggingFaceConfig:
 
 def model_settings(config: HuggingFaceConfig, path: Path, *, output_bias: bool) -> TransformerSettings:
     """The settings of the model that computes the same; BundleError names `path` where there is none."""
-    encoder = (config.heads, config.feedforward_width)
-    decoder = (config.decoder_attention_heads, config.decoder_ffn_dim)
-    if encoder != decoder:
-        raise BundleError(
-            f"{path}: encoder and decoder have layers of different kinds",
-            why=f"heads and feed-forward width are {encoder} in the encoder and {decoder} in the decoder",
-            hint="openwork has one number of heads and one feed-forward width for both",
-            code="B020",
-        )
+    check_layers(config, path)
     kind = ARCHITECTURES[config.model_type]
     return hf.validated(
         TransformerSettings,

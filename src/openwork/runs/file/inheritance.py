@@ -44,6 +44,10 @@ def inherit(layer: Layer) -> Layer:
     if settings.picture is not None:
         own["model"] = _model(layer, known, given, theirs["model"], folder)
         own["picture"] = {**theirs["picture"], **section_of(layer, "picture")}
+    elif settings.sound is not None:
+        own["model"] = _model(layer, known, given, theirs["model"], folder)
+        own["sound"] = {**theirs["sound"], **section_of(layer, "sound")}
+        own["decoding"] = {**theirs.get("decoding", {}), **section_of(layer, "decoding")}
     elif any(key in given and given[key] != getattr(known, key, None) for key in ("kind", "task")):
         own["model"] = _other_model(known, given)
         own["text"] = _other_text(layer, tokenizers)

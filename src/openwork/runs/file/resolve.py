@@ -180,6 +180,8 @@ def with_preset(layer: Layer) -> dict[str, Any]:
             )
         model = {**PRESETS[preset], **model}
     mapping["model"] = {"kind": "transformer", **model}
+    if mapping["model"]["kind"] == "whisper":
+        mapping |= _for_sounds(mapping)
     if mapping["model"]["kind"] in tuple(PATCHES):  # what is given may be no text
         mapping |= _for_pictures(mapping, given=dict(section))
     data, training = mapping.get("data", {}), mapping.get("training", {})
@@ -209,6 +211,22 @@ def _for_pictures(mapping: Mapping[str, Any], given: Mapping[str, Any]) -> dict[
         picture = build_section(PictureSettings, "picture", found["picture"], {})
         model |= {key: value for key, value in of_grid(model, picture.grid).items() if key not in given}
     return {**found, "model": model}
+
+
+def _for_sounds(mapping: Mapping[str, Any]) -> dict[str, Any]:
+    """The sections that a model of sounds needs.
+
+    Greedy search is Whisper's own. A model of few words is so sure of most that a beam finishes with unlikely short
+    texts before the likely one has ended, unless it goes on until nothing can be better.
+    """
+    sections: dict[str, dict[str, Any]] = {
+        "sound": {},
+        "text": {"shared": False},
+        "training": {"metric": "chrf"},
+        "decoding": {"beam": 1, "stopping": "no-better"},
+    }
+    given = {name: mapping.get(name, {}) for name in sections}
+    return {name: {**sections[name], **own} for name, own in given.items() if isinstance(own, Mapping)}
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from openwork.data.settings import DataSettings
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.families import ModelSettings, of_grid, reads
 from openwork.models.settings import ONE_VOCABULARY, TransformerSettings
-from openwork.signals.settings import PictureSettings
+from openwork.signals.settings import PictureSettings, SoundSettings
 from openwork.text.settings import TextSettings
 from openwork.training.settings import FineTuningSettings, TrainingSettings
 
@@ -27,6 +27,7 @@ class RunSettings(Settings):
     filters: FilterSettings = FilterSettings()
     batches: BatchSettings = BatchSettings()
     picture: PictureSettings | None = None
+    sound: SoundSettings | None = None
     model: ModelSettings = TransformerSettings()
     training: TrainingSettings = TrainingSettings()
     fine_tuning: FineTuningSettings = FineTuningSettings()
@@ -99,6 +100,23 @@ class RunSettings(Settings):
                     hint=f"leave model.{key} out: it follows from [picture]",
                     code="C149",
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _sounds_fit_the_model(self) -> "RunSettings":
+        sounds = any(part.sounds is not None for part in self.data.parts)
+        if self.sound is None and (sounds or reads(self.model) == "sounds"):
+            raise RuleError(
+                f'sounds need a model that reads them and a section [sound]; the kind is "{self.model.kind}"',
+                hint='set model.kind = "whisper" for sounds, such as the preset whisper-small, and give [sound]',
+                code="C156",
+            )
+        if self.sound is not None and reads(self.model) != "sounds":
+            raise RuleError(
+                f'[sound] is for models that read sounds, and the kind "{self.model.kind}" reads {reads(self.model)}',
+                hint='leave out the section [sound], or set model.kind = "whisper"',
+                code="C157",
+            )
         return self
 
     @property

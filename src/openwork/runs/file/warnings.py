@@ -124,11 +124,11 @@ def _conflict_warnings(run: RunSettings) -> Iterator[str]:
     files = {
         path
         for part in run.data.parts
-        for path in (part.source, part.file, part.text, part.pictures)
+        for path in (part.source, part.file, part.text, part.pictures, part.sounds)
         if path is not None
     }
-    if valid is not None and {valid.source, valid.file, valid.text, valid.pictures} & files:
-        path = valid.source or valid.file or valid.text or valid.pictures
+    if valid is not None and {valid.source, valid.file, valid.text, valid.pictures, valid.sounds} & files:
+        path = valid.source or valid.file or valid.text or valid.pictures or valid.sounds
         yield msg(f"{path} is what is trained on: validating with it says nothing of other sentences")
 
 
@@ -139,6 +139,6 @@ def _reads_tokenizers(run: RunSettings) -> bool:
 def _file_warnings(settings: RunSettings) -> Iterator[str]:
     data = settings.data
     for part in (*data.parts, *([data.validation] if data.validation is not None else [])):
-        for path in (part.source, part.target, part.file, part.text, part.pictures):
+        for path in (part.source, part.target, part.file, part.text, part.pictures, part.sounds):
             if path is not None and not os.path.exists(path):  # pathlib's raises for names that no disk takes
                 yield msg(f"{path} is not there, seen from {Path.cwd()}")

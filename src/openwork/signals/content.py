@@ -1,0 +1,34 @@
+"""Reading the content of untrusted files, with bounded size and an error that names the file."""
+
+from pathlib import Path
+
+from openwork.base.errors import DataError
+
+MOST_BYTES = 64 << 20  # of a file
+
+
+def read_content(path: Path, kind: str) -> bytes:
+    """The bytes of a file; DataError for one that is missing, too large or cannot be read.
+
+    `kind`: what it is, such as "picture file".
+    """
+    try:
+        if not path.is_file():  # a pipe or device might never end
+            raise DataError(f"{path}: there is no such {kind}", hint="give the path of one, one a line", code="D144")
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise DataError(
+            f"{path}: the {kind} cannot be read",
+            why=getattr(error, "strerror", None) or str(error),
+            hint="check that it is a file, and that you may read it",
+            code="D145",
+        ) from error
+    if len(data) > MOST_BYTES:
+        raise DataError(
+            f"{path}: the file has more than {MOST_BYTES >> 20} MiB",
+            why=f"so large a file is hardly one {kind}",
+            hint="save it in a smaller size, or divide it",
+            code="D146",
+        )
+    return data
