@@ -91,14 +91,14 @@ class TokenizerPair:
     ) -> Iterator[tuple[Any, list[int]]]:
         """The ids of sentences and their translations; placeholders that occur on both sides become the same piece.
 
-        A source that is no text has numbers in place of ids. `encoders`: other ways than `encode_batch` to cut each
-        side's text.
+        A source that is no text has numbers in place of ids. `encoders`: other ways than `encode_batch` to read
+        each side.
         """
         most = self.placeholders
+        encode_source, encode_target = encoders or (self.encoder.encode_batch, self.target.encode_batch)
         if not isinstance(self.encoder, Tokenizer):
-            return zip(self.encoder.encode_batch(sources), self.target.encode_batch(targets), strict=True)
+            return zip(encode_source(sources), encode_target(targets), strict=True)
         pairs = [protect_pair(source, target, most) for source, target in zip(sources, targets, strict=True)]
-        encode_source, encode_target = encoders or (self.source.encode_batch, self.target.encode_batch)
         return zip(
             encode_protected(self.source, [source for source, _ in pairs], encode_source),
             encode_protected(self.target, [target for _, target in pairs], encode_target),

@@ -33,6 +33,13 @@ class RunSettings(Settings):
     fine_tuning: FineTuningSettings = FineTuningSettings()
     decoding: DecodingSettings = DecodingSettings()
 
+    @property
+    def versions(self) -> int:
+        """How many versions of the training pairs are kept, which epochs take in turns."""
+        if self.text.sampling > 0:
+            return self.text.samplings
+        return 1 if self.sound is None else len(self.sound.speeds)
+
     @model_validator(mode="after")
     def _tying_fits_vocabularies(self) -> "RunSettings":
         # Two vocabularies of the same size would pass for one when the model is built.
