@@ -1,7 +1,7 @@
 """The tokenizers of both sides of a model, shared or one each; the source may have what reads no text in its place."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from pathlib import Path
@@ -26,6 +26,8 @@ from openwork.text.placeholders import (
 )
 from openwork.text.settings import TextSettings
 from openwork.text.tokenizer import Tokenizer
+
+EncodeSource = Callable[[Sequence[str]], list[Any]]  # of ids, or of numbers where a source is no text
 
 _SHARED = "tokenizer.json"
 _SOURCE = "source.tokenizer.json"
@@ -87,7 +89,7 @@ class TokenizerPair:
         return encode_protected(self.target, [protect_like(text, spans)], self.target.encode_batch)[0]
 
     def encode_pairs(
-        self, sources: Sequence[str], targets: Sequence[str], encoders: tuple[Encode, Encode] | None = None
+        self, sources: Sequence[str], targets: Sequence[str], encoders: tuple[EncodeSource, Encode] | None = None
     ) -> Iterator[tuple[Any, list[int]]]:
         """The ids of sentences and their translations; placeholders that occur on both sides become the same piece.
 
