@@ -39,8 +39,9 @@ def test_recipe_computes_in_miniature(path: Path):
     small = {key: value for key, value in small.items() if key in type(resolve_run(layer).model).model_fields}
     mapping = {**layer.mapping, "model": {**layer.mapping.get("model", {}), **small}}
     run = resolve_run(Layer(mapping, layer.origins))
-    model = build_model(run.model, run.picture.form.features if run.picture else 20, 20).eval()
-    source = torch.rand(1, 3, run.picture.form.features) if run.picture else torch.tensor([[5, 6, 3]])
+    numbers = run.picture or run.sound
+    model = build_model(run.model, numbers.form.features if numbers else 20, 20).eval()
+    source = torch.rand(1, 3, numbers.form.features) if numbers else torch.tensor([[5, 6, 3]])
     target = torch.tensor([[2, 7]])
     assert model(source, torch.tensor([3]), target).shape == (1, 2, model.output_weight.shape[1])
 
