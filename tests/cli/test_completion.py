@@ -25,7 +25,7 @@ def answers(*words: str) -> list[str]:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (("openwork", "tra"), {"train", "translate"}),
+        (("openwork", "tra"), {"train", "transcribe", "translate"}),
         (("openwork", "config", "sc"), {"schema"}),
         (("openwork", "score", "--so"), {"--source"}),
     ],
@@ -58,7 +58,7 @@ def test_bash_takes_the_script_and_completes(tmp_path: Path):
         ["bash", "-c", script], capture_output=True, text=True, timeout=PATIENCE, env=path, check=True
     )
     assert "complete -o default -F _openwork_completion openwork" in done.stdout
-    assert set(done.stdout.splitlines()[-1].split()) == {"train", "translate"}
+    assert set(done.stdout.splitlines()[-1].split()) == {"train", "transcribe", "translate"}
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
