@@ -20,13 +20,14 @@ from openwork.base.symbols import SYMBOL_IDS
 from openwork.bundles.bundle import Bundle
 from openwork.bundles.settings import BundleSettings
 from openwork.decoding.settings import DecodingSettings
-from openwork.interop.ctranslate2.binary import read_binary
+from openwork.interop.ctranslate2.binary import Contents, read_binary
 from openwork.interop.ctranslate2.layout import DECODER, ENCODER, OUTPUT, OUTPUT_BIAS, POSITIONS, attentions, places
 from openwork.interop.ctranslate2.settings import Weights, embedding_scale, transformer_settings
 from openwork.interop.ctranslate2.vocabulary import Conventions, Tokens, read_conventions, read_tokens
 from openwork.interop.vocabulary import Vocabulary, token_names
 from openwork.models.build import model_with_weights
 from openwork.models.interfaces import SequenceModel
+from openwork.models.layer_settings import LayerSettings
 from openwork.models.settings import TransformerSettings
 from openwork.nn.positions import sinusoids
 from openwork.text.pair import TokenizerPair
@@ -50,13 +51,15 @@ class CTranslate2Model(NamedTuple):
     conventions: Conventions
 
 
-def read_ctranslate2(folder: Path, pieces: tuple[Sequence[str], Sequence[str]] | None = None) -> CTranslate2Model:
+def read_ctranslate2(
+    folder: Path, pieces: tuple[Sequence[str], Sequence[str]] | None = None, contents: Contents | None = None
+) -> CTranslate2Model:
     """The model in a folder of CTranslate2's; BundleError where it is damaged, or has parts that openwork has not.
 
     Binary versions 2 to 6; numbers of 8 and 16 bits become float32 with the same values. `pieces`: the names of the
-    pieces of source and target by openwork's ids, where there are tokenizers already.
+    pieces of source and target by openwork's ids, where there are tokenizers already. `contents`: of model.bin, if read.
     """
-    contents = read_binary(folder / MODEL)
+    contents = contents or read_binary(folder / MODEL)
     conventions = read_conventions(folder, contents.version, contents.variables)
     weights = Weights(folder, contents)
     settings = transformer_settings(weights, conventions)
@@ -121,6 +124,12 @@ def _tensors(
     tensors = _embeddings(weights, settings, source, target)
     if settings.positions == "learned":
         tensors |= _positions(weights, settings)
+    return tensors | layer_tensors(weights, settings)
+
+
+def layer_tensors(weights: Weights, settings: LayerSettings) -> dict[str, Tensor]:
+    """The weights of all layers and of the norms around them."""
+    tensors: dict[str, Tensor] = {}
     for name, own in places(settings).items():
         tensors |= _parts(weights, name, own, settings)
     for scope, own in attentions(settings.encoder_layers, settings.decoder_layers).items():
@@ -215,7 +224,9 @@ DECODING = DecodingSettings(
 )
 
 
-def bundle_from_ctranslate2(folder: Path, tokenizers: TokenizerPair | None = None) -> Bundle:
+def bundle_from_ctranslate2(
+    folder: Path, tokenizers: TokenizerPair | None = None, contents: Contents | None = None
+) -> Bundle:
     """The bundle; it translates as CTranslate2 does, but never produces pad, unknown or start.
 
     `tokenizers`: by default those in the folder, as `write_ctranslate2` puts them there. BundleError where they lack
@@ -224,7 +235,7 @@ def bundle_from_ctranslate2(folder: Path, tokenizers: TokenizerPair | None = Non
     check_downloaded(folder)
     tokenizers = tokenizers or _own_tokenizers(folder)
     names = token_names(tokenizers.source), token_names(tokenizers.target)
-    read = read_ctranslate2(folder, names)
+    read = read_ctranslate2(folder, names, contents)
     _check_frame(folder, read.conventions)
     missing = read.target.left_out
     if missing:

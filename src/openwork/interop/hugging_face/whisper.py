@@ -27,7 +27,7 @@ from openwork.interop.hugging_face.tokenizers import never_written, read_single,
 from openwork.interop.vocabulary import Vocabulary, own_vocabulary, sizes_differ
 from openwork.models.build import model_with_weights
 from openwork.models.settings import SpeechSettings
-from openwork.nn.positions import split_sinusoids
+from openwork.nn.positions import is_split_sinusoids, split_sinusoids
 from openwork.signals.mel import SoundFrames
 from openwork.signals.settings import SoundSettings
 from openwork.text.external.adapted import AdaptedTokenizer
@@ -39,7 +39,6 @@ PREPROCESSOR = "preprocessor_config.json"
 CLASS = "WhisperForConditionalGeneration"
 WAVES = "model.encoder.embed_positions.weight"  # constants, which Hugging Face's files keep among the weights
 KEY_BIAS = "k_proj.bias"
-TOLERANCE = 1e-3  # of the waves, which may be rounded to 16 bits
 
 
 def whisper_places(settings: SpeechSettings) -> Iterator[hf.WeightPlace]:
@@ -141,8 +140,8 @@ def _sound(config: WhisperConfig, folder: Path, weights: Mapping[str, Tensor]) -
     prepared = hf.validated(SoundPreprocessor, hf.read_json_object(path) if path.is_file() else {}, path)
     seconds, rest = divmod(config.max_source_positions, 50)
     waves = weights.get(WAVES)
-    expected = split_sinusoids(config.max_source_positions, config.width)
-    is_sinusoidal = waves is None or (waves.shape == expected.shape and torch.allclose(waves, expected, atol=TOLERANCE))
+    shape = (config.max_source_positions, config.width)
+    is_sinusoidal = waves is None or (waves.shape == shape and is_split_sinusoids(waves))
     if prepared != SoundPreprocessor() or rest or not is_sinusoidal:
         raise BundleError(
             f"{folder}: a Whisper that reads sounds in another way",
