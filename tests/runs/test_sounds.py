@@ -203,7 +203,7 @@ def test_a_line_for_each_file_on_the_command_line(trained: Path) -> None:
     found = command("transcribe", str(trained / "run"), *paths)
     assert found.lines == ["high low", "low"]
     as_json = command("transcribe", str(trained / "run"), "--json", paths[1])
-    assert json.loads(as_json.out)["translations"][0]["text"] == "low"
+    assert json.loads(as_json.out)["transcripts"][0]["text"] == "low"
     refused = command("transcribe", str(trained / "run"), str(trained / "none.wav"))
     assert refused.code and "error D144" in refused.err and refused.lines == []
 

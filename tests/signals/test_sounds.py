@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from openwork.base.errors import DataError, OpenworkError, UsageError
-from openwork.signals import content
+from openwork.signals import sounds
 from openwork.signals.mel import SoundFrames, hertz_of, log_mel, mel_filters, mels_of
 from openwork.signals.settings import SoundSettings
 from openwork.signals.sounds import read_sound
@@ -130,7 +130,7 @@ def test_missing_and_oversized_files(tmp_path: Path, monkeypatch: pytest.MonkeyP
             read_sound(str(path), SHORT)
         assert refused.value.code == "D144"
     (tmp_path / "large.wav").write_bytes(of("WAV"))
-    monkeypatch.setattr(content, "MOST_BYTES", 50)
+    monkeypatch.setattr(sounds, "MOST_BYTES", 50)
     with pytest.raises(DataError, match=r"large\.wav") as refused:
         read_sound(str(tmp_path / "large.wav"), SHORT)
     assert refused.value.code == "D146"

@@ -13,7 +13,14 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from openwork.base.symbols import SYMBOL_IDS
-from openwork.decoding.constraints import REFUSED, Automaton, Phrase, RequiredPhrases, SentenceConstraints, TranscriptForm
+from openwork.decoding.constraints import (
+    REFUSED,
+    Automaton,
+    Phrase,
+    RequiredPhrases,
+    SentenceConstraints,
+    TranscriptForm,
+)
 from openwork.decoding.scoring import length_limits
 from openwork.decoding.settings import DecodingSettings
 from openwork.nn.shapes import Lengths, Logits

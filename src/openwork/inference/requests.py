@@ -19,7 +19,7 @@ LONGEST_FORBIDDEN = 200  # characters
 
 @dataclass(frozen=True)
 class Request:
-    """The prefix, required and forbidden texts of one translation; of a transcript the symbols before it, and its form."""
+    """The prefix, required and forbidden texts of one translation; the symbols before a transcript, and its form."""
 
     prefix: str = ""
     required: tuple[str, ...] = ()
@@ -49,13 +49,17 @@ NOTHING = Request()
 
 
 def opening_of(
-    settings: TranscriptSettings | None, language: str | None = None, task: str = "transcribe", *, timestamps: bool = False
+    settings: TranscriptSettings | None,
+    language: str | None = None,
+    task: str = "transcribe",
+    *,
+    timestamps: bool = False,
 ) -> Request:
     """The symbols before each text of a model with these settings: language, task, and whether timestamps follow.
 
     Without a language it is that of the settings, or else their first.
     """
-    if settings is None:
+    if settings is None or settings == TranscriptSettings():
         return NOTHING
     symbols = list(settings.opening)
     if settings.languages:

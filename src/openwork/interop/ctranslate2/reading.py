@@ -57,7 +57,7 @@ def read_ctranslate2(
     """The model in a folder of CTranslate2's; BundleError where it is damaged, or has parts that openwork has not.
 
     Binary versions 2 to 6; numbers of 8 and 16 bits become float32 with the same values. `pieces`: the names of the
-    pieces of source and target by openwork's ids, where there are tokenizers already. `contents`: of model.bin, if read.
+    pieces of source and target by openwork's ids, where there are tokenizers already. `contents`: of model.bin.
     """
     contents = contents or read_binary(folder / MODEL)
     conventions = read_conventions(folder, contents.version, contents.variables)

@@ -47,10 +47,7 @@ class Conventions(BaseModel, frozen=True, strict=True):
 
 def read_conventions(folder: Path, version: int, variables: Mapping[str, np.ndarray]) -> Conventions:
     """From config.json, or for an older binary version from the variables; BundleError where they are not usable."""
-    if version >= CONFIGURED:
-        values = read_config(folder)
-    else:
-        values = _earlier(variables)
+    values = read_config(folder) if version >= CONFIGURED else _earlier(variables)
     try:
         return Conventions.model_validate(values)
     except ValidationError as error:

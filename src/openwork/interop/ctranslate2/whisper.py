@@ -10,7 +10,6 @@ import torch
 from pydantic import BaseModel, ValidationError
 from torch import Tensor
 
-from openwork.base.errors import BundleError
 from openwork.bundles.bundle import Bundle
 from openwork.bundles.settings import BundleSettings
 from openwork.decoding.settings import DecodingSettings, TranscriptSettings
