@@ -249,7 +249,7 @@ class Transcriber(TrainedModel):
         sound: Any,
         *,
         language: str | None = None,
-        task: Literal["transcribe", "translate"] = "transcribe",
+        task: Literal["transcribe", "translate"] | None = None,
         timestamps: bool = False,
         best: int = 1,
         progress: bool = False,

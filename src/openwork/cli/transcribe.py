@@ -21,8 +21,8 @@ def transcribe(
         str | None, Option(help="Language of the sounds, such as de, for a model with several; else it is detected.")
     ] = None,
     task: Annotated[
-        Literal["transcribe", "translate"], Option(help="Write what is said, or translate it into English.")
-    ] = "transcribe",
+        Literal["transcribe", "translate"] | None, Option(help="Write what is said, or translate it into English.")
+    ] = None,
     searching: DecodingOptions,
 ) -> None:
     """Write the text of each sound, one line a file, or subtitles with times.

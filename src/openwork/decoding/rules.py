@@ -134,7 +134,8 @@ class Transcripts(TokenRule):
 
     With timestamps a text is `start words end start words end ...`: the first token is a start, a start has words after
     it, an end another start or nothing, and times never fall. Where all timestamps together are more probable than
-    any other token, one of them comes (Whisper's own code, decoding.py).
+    any other token, one of them comes. The probabilities are those given the prefix, and that no refused token comes,
+    as in Whisper's own code (decoding.py).
     """
 
     def __init__(self, form: TranscriptForm, prefixes: Sequence[Phrase], device: torch.device) -> None:
@@ -149,12 +150,14 @@ class Transcripts(TokenRule):
         refused[:, list(self.settings.suppressed)] = True
         refused[:, list(self.settings.suppressed_first)] |= is_first
         if self.first is None:
-            return log_probabilities.masked_fill(refused & is_free, -torch.inf)
-        self._order(refused, written, begins, self.first)
-        allowed = log_probabilities.masked_fill(refused & is_free, -torch.inf)
-        others, times = allowed[:, : self.first], allowed[:, self.first :]
-        likelier = times.logsumexp(-1, keepdim=True) > others.amax(-1, keepdim=True)
-        return torch.cat([others.masked_fill(likelier & is_free, -torch.inf), times], dim=-1)
+            allowed = log_probabilities.masked_fill(refused, -torch.inf)
+        else:
+            self._order(refused, written, begins, self.first)
+            allowed = log_probabilities.masked_fill(refused, -torch.inf)
+            others, times = allowed[:, : self.first], allowed[:, self.first :]
+            is_likelier = times.logsumexp(-1, keepdim=True) > others.amax(-1, keepdim=True)
+            allowed = torch.cat([others.masked_fill(is_likelier, -torch.inf), times], dim=-1)
+        return torch.where(is_free, allowed.log_softmax(-1), 0.0)
 
     def _order(self, refused: Bool[Tensor, "rows vocabulary"], written: Tensor, begins: Tensor, first: int) -> None:
         """Refuses what breaks the order; `first` is the id of the time 0, and `begins` where each row's text begins."""

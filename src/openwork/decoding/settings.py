@@ -120,6 +120,7 @@ class TranscriptSettings(Settings):
     languages: dict[str, TokenId] = Field(default={}, description="the symbol of each language, such as de")
     language: str | None = Field(default=None, description="the language of sounds; none: it is detected")
     tasks: dict[str, TokenId] = Field(default={}, description="the symbols of the tasks transcribe and translate")
+    task: Literal["transcribe", "translate"] = Field(default="transcribe", description="the task of all texts")
     opening: tuple[TokenId, ...] = Field(default=(), description="what all texts begin with, in place of these two")
     no_timestamps: TokenId | None = Field(default=None, description="the symbol before a text without timestamps")
     timestamps: TokenId | None = Field(default=None, description="the id of 0 s; each id after it is 0.02 s later")

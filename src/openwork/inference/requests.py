@@ -51,21 +51,21 @@ NOTHING = Request()
 def opening_of(
     settings: TranscriptSettings | None,
     language: str | None = None,
-    task: str = "transcribe",
+    task: str | None = None,
     *,
     timestamps: bool = False,
 ) -> Request:
     """The symbols before each text of a model with these settings: language, task, and whether timestamps follow.
 
-    Without a language it is that of the settings, or else their first.
+    Language and task are by default those of the settings, and the language else their first.
     """
     if settings is None or settings == TranscriptSettings():
         return NOTHING
     symbols = list(settings.opening)
     if settings.languages:
         symbols = [settings.languages[language or settings.language or next(iter(settings.languages))]]
-    if task in settings.tasks:
-        symbols.append(settings.tasks[task])
+    if (chosen := task or settings.task) in settings.tasks:
+        symbols.append(settings.tasks[chosen])
     if settings.no_timestamps is not None and not timestamps:
         symbols.append(settings.no_timestamps)
     return Request(symbols=tuple(symbols), transcript=TranscriptForm(settings, timestamps))

@@ -81,7 +81,8 @@ def parts_of(pieces: Sequence[int], first: int | None, seconds: float) -> tuple[
 class SoundTranscriber:
     """Writes the text of sounds with a bundle that reads them.
 
-    `language`: by default the bundle's, or the one it detects. `task`: transcribe, or translate (into English).
+    `language`: by default the bundle's, or the one it detects. `task`: transcribe, or translate (into English); by
+    default the bundle's.
     `timestamps`: segments within windows, where the model knows timestamps; sounds of several windows always have them.
     UsageError for a language or task that the bundle has no symbol for.
     """
@@ -92,7 +93,7 @@ class SoundTranscriber:
         decoding: DecodingSettings,
         *,
         language: str | None = None,
-        task: str = "transcribe",
+        task: str | None = None,
         timestamps: bool = False,
     ) -> None:
         assert bundle.settings.sound is not None, "the bundle reads sounds"

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from openwork.base.errors import BundleError
+from openwork.base.messages import msg
+from openwork.base.symbols import SYMBOL_IDS
 from openwork.decoding.settings import TranscriptSettings
 from openwork.interop.vocabulary import Vocabulary
 from openwork.text.external.library import HuggingFaceTokenizer
@@ -12,22 +14,23 @@ TIMESTAMP = "<|{:.2f}|>"
 STEP = 0.02  # seconds from one timestamp to the next
 
 
-def own_transcript(external: TranscriptSettings, vocabulary: Vocabulary, folder: Path) -> TranscriptSettings:
-    """The settings with openwork's ids; BundleError for a symbol that is no token of the vocabulary.
+def own_transcript(external: TranscriptSettings, vocabulary: Vocabulary, folder: Path) -> TranscriptSettings | None:
+    """The settings with openwork's ids, None where they say nothing; BundleError for a symbol that no piece has.
 
-    `external.timestamps` is left out where no token has that id. Of suppressed tokens those without a piece are.
+    Left out are `external.timestamps` where no piece has that id, and suppressed tokens that no text of openwork has.
     """
     own, first = vocabulary.own, external.timestamps
-    if first is not None and first < vocabulary.external_size:
-        times = [own.get(number) for number in range(first, vocabulary.external_size)]
-        if times[0] is None or times != list(range(times[0], vocabulary.size)):
-            raise _unknown(folder, "the timestamps are not its last pieces")
-    return _mapped(
+    if first in own:
+        times = vocabulary.external[own[first] :]
+        if times != tuple(range(first, first + len(times))):
+            raise _unknown(folder, msg("the timestamps are not its last pieces"))
+    found = _mapped(
         external.model_copy(update={"timestamps": None}) if first not in own else external,
-        lambda number: own[number],
-        lambda numbers: (own[number] for number in numbers if number in own),
+        own.__getitem__,
+        lambda numbers: {own[number] for number in numbers if number in own} - set(SYMBOL_IDS.forbidden),
         folder,
     )
+    return None if found == TranscriptSettings() else found
 
 
 def external_transcript(settings: TranscriptSettings, vocabulary: Vocabulary, folder: Path) -> TranscriptSettings:
@@ -63,7 +66,7 @@ def _mapped(
             }
         )
     except KeyError as error:
-        raise _unknown(folder, f"no piece has the id {error.args[0]} of a symbol") from error
+        raise _unknown(folder, msg(f"no piece has the id {error.args[0]} of a symbol")) from error
 
 
 def _unknown(folder: Path, why: str) -> BundleError:

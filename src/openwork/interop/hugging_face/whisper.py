@@ -24,6 +24,8 @@ from openwork.interop.exports import HF_ACTIVATIONS, HF_EPSILON, WHISPER_RATE, h
 from openwork.interop.hugging_face import folder as hf
 from openwork.interop.hugging_face.bart import LAYERS, EncoderDecoderConfig, check_layers
 from openwork.interop.hugging_face.tokenizers import never_written, read_single, symbol_ids, write_framed
+from openwork.interop.hugging_face.whisper_symbols import read_symbols, symbol_keys
+from openwork.interop.transcripts import own_transcript, with_timestamps
 from openwork.interop.vocabulary import Vocabulary, own_vocabulary, sizes_differ
 from openwork.models.build import model_with_weights
 from openwork.models.settings import SpeechSettings
@@ -31,6 +33,7 @@ from openwork.nn.positions import is_split_sinusoids, split_sinusoids
 from openwork.signals.mel import SoundFrames
 from openwork.signals.settings import SoundSettings
 from openwork.text.external.adapted import AdaptedTokenizer
+from openwork.text.external.library import HuggingFaceTokenizer
 from openwork.text.pair import TokenizerPair
 from openwork.text.pieces.learnt import LearntTokenizer
 from openwork.text.tokenizer import Tokenizer
@@ -77,11 +80,15 @@ def bundle_from_whisper(folder: Path, content: Mapping[str, object]) -> Bundle:
 
     BundleError for what is missing, damaged, pickled, or of a kind that openwork has not.
     """
-    found = read_single(folder)
+    found, symbols = read_single(folder), read_symbols(folder)
+    size = hf.validated(WhisperConfig, dict(content), folder / hf.CONFIG).vocab_size
+    if isinstance(found, HuggingFaceTokenizer) and symbols.timestamps == found.vocabulary_size < size:
+        found = with_timestamps(found, size)
     tokenizer = found if isinstance(found, Tokenizer) else AdaptedTokenizer(found)
     assert isinstance(tokenizer, AdaptedTokenizer | LearntTokenizer)
     read, sound = read_whisper(folder, content, tokenizer)
-    settings = BundleSettings(model=read.settings, sound=sound, decoding=read.decoding)
+    transcript = own_transcript(symbols, read.target, folder)
+    settings = BundleSettings(model=read.settings, sound=sound, decoding=read.decoding, transcript=transcript)
     return Bundle(settings, TokenizerPair(SoundFrames(sound), tokenizer), read.model, card=hf.card_of(folder))
 
 
@@ -179,6 +186,9 @@ def write_whisper(folder: Path, bundle: Bundle) -> None:
         **symbols,
     }
     generation = _generation(bundle.settings.decoding, vocabulary, settings.table_size)
+    written = symbol_keys(bundle.settings.transcript, vocabulary, folder)
+    never = {*generation["suppress_tokens"], *written.get("suppress_tokens", ())}
+    generation |= {**written, "suppress_tokens": sorted(never)}
     hf.write_files(folder, config, symbols | generation, found)
     preparation = {
         "feature_extractor_type": "WhisperFeatureExtractor",

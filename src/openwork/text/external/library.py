@@ -26,7 +26,7 @@ MOST_IDS = 10_000_000  # a library that is given a larger id takes memory for al
 _SYMBOLS = (
     ("<pad>", "[PAD]", "<|pad|>", "<|endoftext|>"),
     ("<unk>", "[UNK]", "<|unk|>"),
-    ("<s>", "[CLS]", "<bos>", "<|startoftext|>", "<|begin_of_text|>", "<|endoftext|>"),
+    ("<s>", "[CLS]", "<bos>", "<|startoftext|>", "<|begin_of_text|>", "<|startoftranscript|>", "<|endoftext|>"),
     ("</s>", "[SEP]", "<eos>", "<|endoftext|>", "<|end_of_text|>"),
 )
 
