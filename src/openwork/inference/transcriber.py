@@ -71,8 +71,8 @@ def parts_of(pieces: Sequence[int], first: int | None, seconds: float) -> tuple[
     ends = [place for place in range(1, len(pieces)) if is_time[place - 1] and is_time[place]]
     is_closed = is_time[-2:] == [False, True]
     if not ends:
-        latest = max(map(time, pieces), default=0.0)
-        return [part(0.0, latest or seconds, pieces)], seconds
+        last = next((time(piece) for piece in reversed(pieces) if first is not None and piece >= first), 0.0)
+        return [part(0.0, last or seconds, pieces)], seconds
     cuts = [0, *ends, *([len(pieces)] if is_closed else [])]
     found = [part(time(pieces[a]), time(pieces[b - 1]), pieces[a:b]) for a, b in pairwise(cuts)]
     return found, seconds if is_closed else found[-1].end or seconds
