@@ -101,8 +101,7 @@ def whisper_loop(log_probabilities: Tensor, tokens: list[int]) -> Tensor:
 def test_all_rows_at_once_are_the_loop(rows: list[tuple[int, int]], seed: int, data: st.DataObject) -> None:
     """Rows of any symbols, of what the rules let be written; here each row has a prefix of its own length."""
     generator = torch.Generator().manual_seed(seed)
-    width = max(prefix + length for prefix, length in rows)
-    prefixes = [(LANGUAGE,) * (width - length) for _, length in rows]
+    width = max(map(sum, rows))
     texts: list[list[int]] = []
     for _, length in rows:
         text: list[int] = []
