@@ -102,7 +102,7 @@ class SoundTranscriber:
             if name not in (None, "transcribe", *known):
                 raise _no_symbol(kind, str(name), list(known))
         self.translator = BatchTranslator.of(bundle, decoding)
-        self.target, self.at_once = bundle.tokenizers.target, bundle.tokenizers.encoder.at_once
+        self.tokenizers = bundle.tokenizers
         self.language, self.task = language, task
         self.is_alone = decoding.best == 1
         self.in_windows = timestamps and self.symbols.timestamps is not None and self.is_alone
@@ -123,7 +123,7 @@ class SoundTranscriber:
                 advanced(1)
             else:
                 waiting[place] = samples
-            if len(waiting) == self.at_once or place == len(sounds) - 1:
+            if len(waiting) == self.tokenizers.encoder.at_once or place == len(sounds) - 1:
                 found |= zip(waiting, self._whole(list(waiting.values())), strict=True)
                 advanced(len(waiting))
                 waiting = {}
@@ -147,7 +147,7 @@ class SoundTranscriber:
             window = samples[place : place + self.window]
             ((best, *_),) = self.translator.translate([window], [request])
             parts, taken = parts_of(best.pieces[len(request.symbols) :], first, len(window) / rate)
-            texts = [self.target.decode(part.pieces).strip() for part in parts]
+            texts = [self.tokenizers.decode_target(part.pieces).text.strip() for part in parts]
             start = place / rate
             segments += [
                 Segment(start + part.start, start + part.end, text) for part, text in zip(parts, texts, strict=True)
