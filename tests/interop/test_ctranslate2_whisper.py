@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from openwork.models.families import model_settings
 from openwork.models.presets import PRESETS
 from openwork.models.whisper import Whisper
 from openwork.nn.positions import split_sinusoids
+from openwork.signals.sounds import read_sound
 
 SECONDS, MELS = 1, 12
 LETTERS = sorted(pre_tokenizers.ByteLevel.alphabet())
@@ -191,3 +193,21 @@ def test_the_real_model_writes_the_clip_word_for_word(
             if timestamps:
                 assert [(one.start, one.end) for one in found.segments] == [(0.0, 8.0), (8.0, 11.0)]
                 assert words(found.segments[1].text) == words("ask what you can do for your country")
+
+
+@pytest.mark.slow
+def test_the_real_model_writes_three_clips_in_a_row(
+    whisper_folder: Callable[[], Path], openwork_data: Callable[[str], Path]
+) -> None:
+    """Thirty-six seconds, so two windows: each clip of 11 s and a second of silence has its text at its place."""
+    clip = openwork_data("speech") / "jfk.flac"
+    pytest.importorskip("soundfile", reason="needs the extra audio")
+    bundle = FORMS["ct2"].read(whisper_folder(), None)
+    assert bundle.settings.sound is not None
+    once = np.concatenate([read_sound(str(clip), bundle.settings.sound), np.zeros(16_000, np.float32)])
+    decoding = bundle.settings.decoding.model_copy(update={"beam": 1})
+    ((found,),) = SoundTranscriber(bundle, decoding).transcribe([np.tile(once, 3)])
+    assert words(found.text) == words(SPOKEN) * 3
+    starts = [one.start for one in found.segments if one.text.startswith("And so")]
+    assert starts == pytest.approx([0, 12, 24], abs=0.3)
+    assert all(one.end <= other.start + 1e-6 for one, other in pairwise(found.segments))
