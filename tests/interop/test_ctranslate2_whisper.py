@@ -23,6 +23,7 @@ from openwork.interop.vocabulary import Vocabulary
 from openwork.models.build import build_model
 from openwork.models.families import model_settings
 from openwork.models.presets import PRESETS
+from openwork.models.settings import SpeechSettings
 from openwork.models.whisper import Whisper
 from openwork.nn.positions import split_sinusoids
 from openwork.signals.sounds import read_sound
@@ -48,10 +49,12 @@ def random_model() -> Whisper:
 
 def arrays(model: Whisper) -> dict[str, np.ndarray]:
     """The weights by CTranslate2's names: joined along the rows as in its layout."""
+    settings = model_settings(VALUES)
+    assert isinstance(settings, SpeechSettings)
     own = dict(model.named_parameters(remove_duplicate=False))
     vocabulary = Vocabulary((None, None, NAMES.index(SYMBOLS[1]), NAMES.index(SYMBOLS[0]), *others()))
     found = {
-        name: torch.cat([own[part] for part in parts]) for name, parts in places(model_settings(VALUES)).items()
+        name: torch.cat([own[part] for part in parts]) for name, parts in places(settings).items()
     } | {
         f"encoder/conv{number}/{kind}": own[f"source_embedding.{name}.{kind}"]
         for number, name in ((1, "first"), (2, "second"))

@@ -100,7 +100,8 @@ def test_the_real_whisper_writes_the_same_by_both(whisper_folder, openwork_data,
     )  # fmt: skip
     decoding = bundle.settings.decoding.model_copy(update={"beam": 1})
     ((ours,),) = SoundTranscriber(bundle, decoding, timestamps=timestamps).transcribe([clip])
-    pieces = [names[bundle.tokenizers.target.theirs[piece]] for piece in ours.pieces]
+    external: Any = bundle.tokenizers.target.theirs  # type: ignore[attr-defined]
+    pieces = [names[external[piece]] for piece in ours.pieces]
     assert pieces == [*start[1:], *theirs.sequences[0]]
     assert ours.log_probability / len(theirs.sequences[0]) == pytest.approx(theirs.scores[0], abs=1e-4)
 

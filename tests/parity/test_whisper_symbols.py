@@ -76,10 +76,14 @@ def ours(bundle: Bundle, language: str, task: str, *, timestamps: bool) -> list[
     return [([external[piece] for piece in one.pieces], one.log_probability) for (one,) in found]
 
 
+def encoded(bundle: Bundle) -> list[Any]:
+    return [numbers for numbers, _ in bundle.tokenizers.encode_sources(SOUNDS)]
+
+
 def theirs(model: Any, bundle: Bundle, symbols: list[str], **options: Any) -> list[tuple[list[int], float]]:
     """The same of Hugging Face's search, without the end symbol."""
     found = []
-    for sound in bundle.tokenizers.encoder.encode_batch(SOUNDS):
+    for sound in encoded(bundle):
         made = model.generate(
             torch.from_numpy(sound).T[None], num_beams=1, max_new_tokens=30 - len(symbols), output_scores=True,
             return_dict_in_generate=True, force_unique_generate_call=True, **options,
@@ -114,7 +118,7 @@ def test_the_language_is_detected_alike(tmp_path: Path) -> None:
     for seed in range(4):
         model = make(tmp_path / str(seed), seed)
         bundle = bundle_from_hugging_face(tmp_path / str(seed))
-        numbers = np.stack(bundle.tokenizers.encoder.encode_batch(SOUNDS))
+        numbers = np.stack(encoded(bundle))
         ids = model.detect_language(torch.from_numpy(numbers).transpose(1, 2)).tolist()
         transcripts = SoundTranscriber(bundle, bundle.settings.decoding).transcribe(SOUNDS)
         names = [one.language for (one,) in transcripts]

@@ -145,7 +145,7 @@ class Transcripts(TokenRule):
 
     def lower(self, log_probabilities: Logits, prefixes: Prefixes) -> Logits:
         written, begins = prefixes.tokens[:, 1:], self.begins[prefixes.sentences]
-        is_free, is_first = (begins <= written.shape[1])[:, None], (begins == written.shape[1])[:, None]
+        is_free, is_first = (begins[:, None] <= written.shape[1]), (begins[:, None] == written.shape[1])
         refused = torch.zeros_like(log_probabilities, dtype=torch.bool)
         refused[:, list(self.settings.suppressed)] = True
         refused[:, list(self.settings.suppressed_first)] |= is_first
@@ -164,12 +164,12 @@ class Transcripts(TokenRule):
         places = torch.arange(written.shape[1], device=written.device)
         is_time = (written >= first) & (places >= begins[:, None])
         last, before = torch.nn.functional.pad(is_time, (2, 0))[:, -2:].unbind(1)[::-1]
-        starts = last & (before | (written.shape[1] < begins + 2))  # the last token is a start, or else an end
+        starts = last & (before | (begins + 2 > written.shape[1]))  # the last token is a start, or else an end
         ends = last & ~starts
         end_symbol = refused[:, SYMBOL_IDS.end].clone()
         refused[:, :first] |= ends[:, None]
         refused[:, SYMBOL_IDS.end] = end_symbol
-        is_first = written.shape[1] == begins
+        is_first = begins == written.shape[1]
         refused[:, :first] |= is_first[:, None]
         if self.settings.no_timestamps is not None:
             refused[:, self.settings.no_timestamps] = True

@@ -4,7 +4,7 @@ A window is as long as the model's sources. With timestamps the next window begi
 that no word is cut in two; without them, windows follow each other.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -46,7 +46,7 @@ class Transcript(Translation):
     language: str = ""
 
 
-class Part(NamedTuple):
+class WindowPart(NamedTuple):
     """A segment of a window: seconds from its start, and the pieces of the text."""
 
     start: float
@@ -54,7 +54,7 @@ class Part(NamedTuple):
     pieces: tuple[int, ...]
 
 
-def parts_of(pieces: Sequence[int], first: int | None, seconds: float) -> tuple[list[Part], float]:
+def parts_of(pieces: Sequence[int], first: int | None, seconds: float) -> tuple[list[WindowPart], float]:
     """The segments that a window's pieces say, and the seconds after which the next window begins.
 
     `first`: the id of the time 0, None for a model without timestamps. `seconds`: the window's length. Where an end is
@@ -64,8 +64,8 @@ def parts_of(pieces: Sequence[int], first: int | None, seconds: float) -> tuple[
     def time(piece: int) -> float:
         return min((piece - first) / STEPS, seconds) if first is not None and piece >= first else 0.0
 
-    def part(start: float, end: float, found: Sequence[int]) -> Part:
-        return Part(start, end, tuple(piece for piece in found if first is None or piece < first))
+    def part(start: float, end: float, found: Sequence[int]) -> WindowPart:
+        return WindowPart(start, end, tuple(piece for piece in found if first is None or piece < first))
 
     is_time = [first is not None and piece >= first for piece in pieces]
     ends = [place for place in range(1, len(pieces)) if is_time[place - 1] and is_time[place]]
@@ -82,9 +82,8 @@ class SoundTranscriber:
     """Writes the text of sounds with a bundle that reads them.
 
     `language`: by default the bundle's, or the one it detects. `task`: transcribe, or translate (into English); by
-    default the bundle's.
-    `timestamps`: segments within windows, where the model knows timestamps; sounds of several windows always have them.
-    UsageError for a language or task that the bundle has no symbol for.
+    default the bundle's. `timestamps`: segments within windows, where the model knows timestamps; sounds of several
+    windows always have them. UsageError for a language or task that the bundle has no symbol for.
     """
 
     def __init__(
@@ -98,9 +97,10 @@ class SoundTranscriber:
     ) -> None:
         assert bundle.settings.sound is not None, "the bundle reads sounds"
         self.sound, self.symbols = bundle.settings.sound, bundle.settings.transcript or TranscriptSettings()
-        for kind, name, known in (("language", language, self.symbols.languages), ("task", task, self.symbols.tasks)):
-            if name not in (None, "transcribe", *known):
-                raise _no_symbol(kind, str(name), list(known))
+        if language is not None and language not in self.symbols.languages:
+            raise _no_symbol("language", language, self.symbols.languages)
+        if task not in (None, "transcribe", *self.symbols.tasks):
+            raise _no_symbol("task", task, self.symbols.tasks)
         self.translator = BatchTranslator.of(bundle, decoding)
         self.tokenizers = bundle.tokenizers
         self.language, self.task = language, task
@@ -148,10 +148,8 @@ class SoundTranscriber:
             ((best, *_),) = self.translator.translate([window], [request])
             parts, taken = parts_of(best.pieces[len(request.symbols) :], first, len(window) / rate)
             texts = [self.tokenizers.decode_target(part.pieces).text.strip() for part in parts]
-            start = place / rate
-            segments += [
-                Segment(start + part.start, start + part.end, text) for part, text in zip(parts, texts, strict=True)
-            ]
+            for part, text in zip(parts, texts, strict=True):
+                segments.append(Segment(round(place / rate + part.start, 3), round(place / rate + part.end, 3), text))
             windows.append(best)
             place += round(taken * rate)
         return _joined(windows, segments, language)
@@ -168,10 +166,10 @@ class SoundTranscriber:
     def _detected(self, samples: Samples) -> str:
         """The language with the most probable symbol after the start of the transcript."""
         translator, languages = self.translator, self.symbols.languages
-        numbers = translator.tokenizers.encoder.encode_batch([samples])
+        ((numbers, _),) = self.tokenizers.encode_sources([samples])
         with torch.inference_mode(), translator.engine.computing():
             model = translator.engine.ready()
-            state = model.start(*translator.sources.padded(numbers, translator.device))
+            state = model.start(*translator.sources.padded([numbers], translator.device))
             logits, _ = model.step(torch.full((1, 1), SYMBOL_IDS.start, device=translator.device), state)
         return list(languages)[int(logits[0, -1, list(languages.values())].argmax())]
 
@@ -193,12 +191,12 @@ def _joined(windows: Sequence[Translation], segments: Sequence[Segment], languag
     )
 
 
-def _no_symbol(kind: str, name: str, known: list[str]) -> UsageError:
+def _no_symbol(kind: str, name: str | None, known: Collection[str]) -> UsageError:
     return UsageError(
-        f"this model has no symbol for the {kind} {name!r}",
+        f"--{kind} {name}: this model has no symbol for it",
         why=f"it has symbols for {', '.join(known)}"
         if known
-        else f"it was trained on one {kind} and has no such symbols",
+        else "it was trained on one only, and has no symbols for it",
         hint=f"leave --{kind} out, or name another bundle",
         code="U121",
     )

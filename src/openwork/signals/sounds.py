@@ -35,7 +35,8 @@ def read_sound(source: Sound, settings: SoundSettings, longest: int | None = Non
     large or too long, empty, damaged or of another format; UsageError for samples of another form, and where a package
     is not installed.
     """
-    is_path, seconds = isinstance(source, str), longest or settings.seconds
+    seconds = longest or settings.seconds
+    is_path = isinstance(source, str)
     samples = _decoded(Path(source), settings.rate, seconds) if is_path else _checked(source)
     where = source if is_path else "samples"
     if len(samples) > seconds * settings.rate:

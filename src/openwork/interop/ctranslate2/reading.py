@@ -21,13 +21,21 @@ from openwork.bundles.bundle import Bundle
 from openwork.bundles.settings import BundleSettings
 from openwork.decoding.settings import DecodingSettings
 from openwork.interop.ctranslate2.binary import Contents, read_binary
-from openwork.interop.ctranslate2.layout import DECODER, ENCODER, OUTPUT, OUTPUT_BIAS, POSITIONS, attentions, places
+from openwork.interop.ctranslate2.layout import (
+    DECODER,
+    ENCODER,
+    OUTPUT,
+    OUTPUT_BIAS,
+    POSITIONS,
+    StacksSettings,
+    attentions,
+    places,
+)
 from openwork.interop.ctranslate2.settings import Weights, embedding_scale, transformer_settings
 from openwork.interop.ctranslate2.vocabulary import Conventions, Tokens, read_conventions, read_tokens
 from openwork.interop.vocabulary import Vocabulary, token_names
 from openwork.models.build import model_with_weights
 from openwork.models.interfaces import SequenceModel
-from openwork.models.layer_settings import LayerSettings
 from openwork.models.settings import TransformerSettings
 from openwork.nn.positions import sinusoids
 from openwork.text.pair import TokenizerPair
@@ -127,7 +135,7 @@ def _tensors(
     return tensors | layer_tensors(weights, settings)
 
 
-def layer_tensors(weights: Weights, settings: LayerSettings) -> dict[str, Tensor]:
+def layer_tensors(weights: Weights, settings: StacksSettings) -> dict[str, Tensor]:
     """The weights of all layers and of the norms around them."""
     tensors: dict[str, Tensor] = {}
     for name, own in places(settings).items():
@@ -140,7 +148,7 @@ def layer_tensors(weights: Weights, settings: LayerSettings) -> dict[str, Tensor
     return tensors
 
 
-def _parts(weights: Weights, name: str, own: tuple[str, ...], settings: TransformerSettings) -> dict[str, Tensor]:
+def _parts(weights: Weights, name: str, own: tuple[str, ...], settings: StacksSettings) -> dict[str, Tensor]:
     """One array of CTranslate2's as the weights of openwork's that it holds; a missing bias is zero."""
     found = weights.get(name)
     if found is None and name.endswith("/bias"):
