@@ -16,7 +16,7 @@ from openwork.decoding.settings import DecodingSettings, TranscriptSettings
 from openwork.inference import transcriber as module
 from openwork.inference.filters.transcripts import check_format, clock, json_line, srt, vtt
 from openwork.inference.requests import Request
-from openwork.inference.transcriber import WindowPart, Segment, SoundTranscriber, Transcript, parts_of
+from openwork.inference.transcriber import Segment, SoundTranscriber, Transcript, WindowPart, parts_of
 from openwork.inference.translator import Translation
 from openwork.models.build import build_model
 from openwork.models.families import model_settings
