@@ -44,6 +44,7 @@ REFUSED = [
     ("score --bundle FOLDER --source FILE", "--source and --target go together", "give both files"),
     ("baseline --corpus copy --behind :", "--behind is for baselines of texts", "add --by lead"),
     ("evaluate --bundle FOLDER", "name what to evaluate on", "--corpus"),
+    ("evaluate --bundle FOLDER --corpus copy --texts --next", "score different things", "leave one of them out"),
     ("config show", "there is nothing to show", "--set data.corpus=copy"),
     ("config explain model.wdith", "no run file has such a key", "did you mean"),
     ("info nano tiny", "asked for several things at once", "add --compare"),

@@ -5,7 +5,7 @@ import math
 import torch
 from torch.nn import functional
 
-from openwork.nn.features import ConvolutionStem
+from openwork.nn.features import ConvolutionStem, SpectrogramMasks
 from openwork.nn.positions import SplitSinusoids
 
 
@@ -29,6 +29,28 @@ def test_padding_is_what_is_outside_of_a_sound() -> None:
         lengths = torch.tensor([length, 7])
         alone = stem(source[:1, :length], lengths[:1])
         torch.testing.assert_close(stem(source, lengths)[0, : alone.shape[1]], alone[0])
+
+
+def test_masks_hide_spans_of_rows_and_of_bands_while_training() -> None:
+    """In a sound of ones, what is hidden is whole rows and whole bands, never more of them than the share."""
+    masks, lengths = SpectrogramMasks(0.5), torch.tensor([40, 12, 1])
+    source = torch.ones(3, 40, 20)
+    assert masks.eval()(source, lengths) is source
+    masks.train()
+    hidden_rows, hidden_bands = [], []
+    for _ in range(100):
+        kept = masks(source, lengths) == 1
+        rows, bands = ~kept.any(2), ~kept.any(1)
+        torch.testing.assert_close(kept, ~(rows[:, :, None] | bands[:, None, :]))
+        assert not rows[1, 12:].any() and not rows[2].any()
+        hidden_rows.append(rows[0])
+        hidden_bands.append(bands[0])
+    for hidden, size in ((torch.stack(hidden_rows), 40), (torch.stack(hidden_bands), 20)):
+        assert hidden.any(0).all() and not hidden.all(0).any()
+        assert int(hidden.sum(1).max()) <= size / 2
+        edges = hidden.int().diff(dim=1, prepend=torch.zeros(100, 1)).clamp(min=0).sum(1)
+        assert int(edges.max()) == 2
+    assert SpectrogramMasks(0.0).train()(source, lengths) is source
 
 
 def test_sines_first_and_cosines_after_them() -> None:

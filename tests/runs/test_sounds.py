@@ -18,6 +18,7 @@ from openwork.checks.check import Status
 from openwork.checks.keeping import EXPORTED
 from openwork.checks.verify import verify
 from openwork.data.readers.file_lists import SOUNDS
+from openwork.data.store import TokenStore
 from openwork.evaluation.evaluate import EvaluationSet, evaluate_bundle
 from openwork.inference.explain import explain
 from openwork.inference.scorer import Scorer
@@ -137,9 +138,20 @@ def test_the_bundle_keeps_how_a_sound_is_prepared(trained: Path) -> None:
 
 
 def test_a_stopped_training_goes_on_as_if_nothing_had_happened(trained: Path) -> None:
-    settings = resolve(trained / "run.toml", ["training.steps=8"], {"data": section(trained)}, lambda line: None)
+    changes = ["training.steps=8", "sound.speeds=[0.8, 1.0]", "model.masked=0.3"]
+    settings = resolve(trained / "run.toml", changes, {"data": section(trained)}, lambda line: None)
     found = check_resume(settings.settings, lambda line: None)
     assert found and all(one.difference == 0 for one in found)
+
+
+def test_each_speed_is_a_version_of_the_training_sounds(trained: Path, tmp_path: Path) -> None:
+    """The second half of the store holds the same sounds, twice as long; validation has them as they are."""
+    changes = {"sound.speeds": [1.0, 0.5], "training.steps": 2, "training.validate_every": 2}
+    openwork.train(trained / "run.toml", out=tmp_path / "run", set=given(trained) | changes, progress=False)
+    train, valid = (TokenStore.open(tmp_path / "run/stores" / name) for name in ("train", "valid"))
+    assert (len(train), len(valid)) == (80, 8)
+    lengths = train.source.lengths
+    assert abs(lengths[40:] - 2 * lengths[:40]).max() <= 1
 
 
 def test_fine_tuning_keeps_the_vocabulary_and_begins_with_the_weights(trained: Path, tmp_path: Path) -> None:

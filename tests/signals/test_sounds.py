@@ -12,7 +12,7 @@ from openwork.base.errors import DataError, OpenworkError, UsageError
 from openwork.signals import sounds
 from openwork.signals.mel import SoundFrames, hertz_of, log_mel, mel_filters, mels_of
 from openwork.signals.settings import SoundSettings
-from openwork.signals.sounds import read_sound
+from openwork.signals.sounds import at_speed, read_sound
 
 soundfile = pytest.importorskip("soundfile", reason="needs the extra audio")
 pytest.importorskip("soxr", reason="needs the extra audio")
@@ -170,3 +170,18 @@ def test_one_sentence_without_the_packages(package: str, monkeypatch: pytest.Mon
 def test_other_settings_have_another_fingerprint() -> None:
     others = [SHORT, SHORT.model_copy(update={"mels": 40}), SHORT.model_copy(update={"padded": True})]
     assert len({SoundFrames(one).fingerprint for one in others}) == 3
+
+
+def test_a_sound_that_is_played_faster_is_shorter_and_higher() -> None:
+    """A tone of 1,000 hertz at one and a half times the speed is one of 1,500, two thirds as long."""
+    tone = np.sin(2 * np.pi * 1000 * np.arange(16_000) / 16_000).astype(np.float32)
+    faster = at_speed(tone, 1.5)
+    assert len(faster) == pytest.approx(16_000 / 1.5, abs=2)
+    spectrum = np.abs(np.fft.rfft(faster))
+    assert spectrum.argmax() / len(faster) * 16_000 == pytest.approx(1500, abs=5)
+    assert at_speed(tone, 1.0) is tone
+
+
+def test_a_sound_that_is_played_slower_is_cut_at_the_longest() -> None:
+    (rows,) = SoundFrames(SHORT).encode_batch([np.ones(32_000, np.float32)], 0.5)
+    assert rows.shape == (SHORT.rows, SHORT.mels)

@@ -94,6 +94,8 @@ def evaluate(
     openwork evaluate films --corpus movielens-100k --next
     """
     test.check()
+    if texts and next_name:
+        raise UsageError("--texts and --next score different things", hint="leave one of them out", code="U121")
     loaded = load(bundle)
     from openwork.base.outputs import EVALUATION, check_folder
     from openwork.base.tasks import task_of

@@ -25,6 +25,7 @@ from openwork.data.records import Pair
 from openwork.data.settings import DataSettings, OriginSettings
 from openwork.data.sources import CorpusPart, PairSource, count_and_digest, filtered, hold_out, joined, source_of
 from openwork.data.store import TokenStore, write_store
+from openwork.signals.mel import SoundFrames
 from openwork.text.pair import TokenizerPair
 
 ORIGINS = "origins.json"
@@ -141,6 +142,7 @@ def store_pairs(
     *,
     started: bool = False,
     sampling: Sampling | None = None,
+    speeds: Sequence[float] = (),
     report: Callable[[str], None] = lambda text: None,
 ) -> TokenStore:
     """The token store of these pairs; one that was made of the same pairs and tokenizers is used again, if it is whole.
@@ -166,7 +168,12 @@ def store_pairs(
         except DataError as error:
             report(f"{error.what}; it is written again")
     size = max(tokenizers.sizes)
-    encoded = _sampled(pairs, tokenizers, sampling) if sampling else encoded_pairs(pairs.read_unchanged(), tokenizers)
+    if sampling:
+        encoded = _sampled(pairs, tokenizers, sampling)
+    elif isinstance(tokenizers.encoder, SoundFrames):
+        encoded = _at_speeds(pairs, tokenizers, tokenizers.encoder, speeds or (1.0,))
+    else:
+        encoded = encoded_pairs(pairs.read_unchanged(), tokenizers)
     form = tokenizers.encoder.numbers
     return write_store(folder, encoded, vocabulary_size=size, fingerprint=identity, form=form)
 
@@ -181,6 +188,16 @@ def _sampled(pairs: PairSource, tokenizers: TokenizerPair, sampling: Sampling) -
                 for side in (tokenizers.source, tokenizers.target)
             ]
             yield from tokenizers.encode_pairs(*chunk, (encoders[0], encoders[1]))
+
+
+def _at_speeds(
+    pairs: PairSource, tokenizers: TokenizerPair, encoder: SoundFrames, speeds: Sequence[float]
+) -> Iterator[tuple[Any, list[int]]]:
+    """All sounds at the first speed, then all at the next."""
+    for speed in speeds:
+        encoders = partial(encoder.encode_batch, speed=speed), tokenizers.target.encode_batch
+        for chunk in _chunks(pairs.read_unchanged(), encoder.at_once):
+            yield from tokenizers.encode_pairs(*chunk, encoders)
 
 
 def encoded_pairs(pairs: Iterator[Pair], tokenizers: TokenizerPair) -> Iterator[tuple[Any, list[int]]]:

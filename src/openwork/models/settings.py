@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from openwork.base.config import Settings
 from openwork.base.errors import RuleError
 from openwork.base.fields import option
-from openwork.base.limits import LENGTH, LayerCount
+from openwork.base.limits import LENGTH, DropRate, LayerCount
 from openwork.models.layer_settings import LayerSettings
 
 Tying = Annotated[
@@ -144,6 +144,11 @@ class _Speech(Settings):
             values={"target": "target embedding and output matrix (Press and Wolf 2017)", "none": "each its own"},
         ),
     ]
+    masked: DropRate = option(
+        0.0,
+        "the largest share of a sound's rows, and of its bands, that training hides",
+        "Park et al. 2019 (SpecAugment)",
+    )
 
     @property
     def reads(self) -> Literal["sounds"]:

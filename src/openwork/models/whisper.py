@@ -61,7 +61,7 @@ def build_whisper(
 ) -> Whisper:
     """The model for spectrograms of so many bands, with fresh weights from torch's generator."""
     s, parts = settings, Parts(settings, kernel)
-    stem, target = ConvolutionStem(features, s.stream_start), parts.embedding(target_vocabulary)
+    stem, target = ConvolutionStem(features, s.stream_start, s.masked), parts.embedding(target_vocabulary)
     output = target.table.weight if s.tying == "target" else output_matrix(target_vocabulary, s.stream_start)
     waves, places = parts.positions(), parts.positions()
     if s.positions in POSITIONS:

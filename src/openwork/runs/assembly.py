@@ -131,8 +131,7 @@ def prepare_training(
     moving_average = MovingAverage(copy.stored, training.ema) if training.ema else None
     progress = _resume(folder, copy, optimiser, moving_average, training, report)
     validator = make_validator(settings, corpus, model, precision, processes)
-    versions = settings.text.samplings if settings.text.sampling > 0 else 1
-    plan = BatchPlan.of(corpus.train, settings.batches, training.seed, versions, corpus.mixture)
+    plan = BatchPlan.of(corpus.train, settings.batches, training.seed, settings.versions, corpus.mixture)
     _check_shares(plan, processes)
     stream = BatchStream(corpus.train, plan, device, arrangement(training, model, precision, device), processes)
     schedule = make_schedule(training, settings.model.width)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from openwork.base.config import fingerprint
 from openwork.base.sources import SourceEncoder
 from openwork.signals.settings import SoundSettings
-from openwork.signals.sounds import Samples, Sound, read_sound
+from openwork.signals.sounds import Samples, Sound, at_speed, read_sound
 
 Numbers = NDArray[np.float64]
 FLOOR, DEPTH = 1e-10, 8.0  # the least power of a band, and decades below the loudest band that are kept
@@ -72,6 +72,8 @@ class SoundFrames(SourceEncoder):
     def size(self) -> int:
         return self.settings.mels
 
-    def encode_batch(self, sources: Sequence[Sound]) -> list[NDArray[np.float32]]:
-        """The log-mel spectrogram (row, band) of each sound. DataError names one that cannot be read."""
-        return [log_mel(read_sound(source, self.settings), self.settings) for source in sources]
+    def encode_batch(self, sources: Sequence[Sound], speed: float = 1.0) -> list[NDArray[np.float32]]:
+        """The log-mel spectrogram (row, band) of each sound at a speed. DataError names one that cannot be read."""
+        most = self.settings.seconds * self.settings.rate  # a slow sound is cut where it is longer
+        sounds = (at_speed(read_sound(source, self.settings), speed)[:most] for source in sources)
+        return [log_mel(samples, self.settings) for samples in sounds]

@@ -77,6 +77,7 @@ Rate = Annotated[
     Literal[8_000, 16_000, 24_000, 48_000],
     WithJsonSchema({"type": "integer", "enum": [8_000, 16_000, 24_000, 48_000], "minimum": 8_000, "maximum": 48_000}),
 ]
+Speed = Annotated[float, Field(ge=0.5, le=2.0)]
 WHISPER = "Radford et al. 2023 (Whisper), section 2.2"
 
 
@@ -86,6 +87,9 @@ class SoundSettings(Settings):
     rate: Rate = option(16_000, "samples a second that every sound is resampled to", WHISPER)
     mels: Annotated[int, Field(ge=1, le=256)] = option(80, "numbers of a row: bands of the mel scale", WHISPER)
     seconds: Annotated[int, Field(ge=1, le=MOST_SECONDS)] = option(30, "the longest sound that is read", WHISPER)
+    speeds: tuple[Speed, ...] = option(
+        (1.0,), "how fast the training sounds are played; epochs take turns", "Ko et al. 2015, section 2", min_length=1
+    )
     padded: bool = option(True, "silence follows a shorter sound, so that all are as long as the longest", WHISPER)
 
     @property

@@ -46,6 +46,11 @@ def read_sound(source: Sound, settings: SoundSettings, longest: int | None = Non
     return samples
 
 
+def at_speed(samples: Samples, speed: float) -> Samples:
+    """The samples as they are when the sound is played so many times as fast: shorter and higher above 1."""
+    return samples if speed == 1 else _packages()[1].resample(samples, speed, 1.0)
+
+
 def _decoded(path: Path, rate: int, seconds: int) -> Samples:
     soundfile, soxr = _packages()
     data = read_content(path, KIND, MOST_BYTES)

@@ -1,7 +1,7 @@
 """The tokenizers of both sides of a model, shared or one each; the source may have what reads no text in its place."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from pathlib import Path
@@ -26,6 +26,8 @@ from openwork.text.placeholders import (
 )
 from openwork.text.settings import TextSettings
 from openwork.text.tokenizer import Tokenizer
+
+EncodeSource = Callable[[Sequence[str]], list[Any]]  # of ids, or of numbers where a source is no text
 
 _SHARED = "tokenizer.json"
 _SOURCE = "source.tokenizer.json"
@@ -87,18 +89,18 @@ class TokenizerPair:
         return encode_protected(self.target, [protect_like(text, spans)], self.target.encode_batch)[0]
 
     def encode_pairs(
-        self, sources: Sequence[str], targets: Sequence[str], encoders: tuple[Encode, Encode] | None = None
+        self, sources: Sequence[str], targets: Sequence[str], encoders: tuple[EncodeSource, Encode] | None = None
     ) -> Iterator[tuple[Any, list[int]]]:
         """The ids of sentences and their translations; placeholders that occur on both sides become the same piece.
 
-        A source that is no text has numbers in place of ids. `encoders`: other ways than `encode_batch` to cut each
-        side's text.
+        A source that is no text has numbers in place of ids. `encoders`: other ways than `encode_batch` to read
+        each side.
         """
         most = self.placeholders
+        encode_source, encode_target = encoders or (self.encoder.encode_batch, self.target.encode_batch)
         if not isinstance(self.encoder, Tokenizer):
-            return zip(self.encoder.encode_batch(sources), self.target.encode_batch(targets), strict=True)
+            return zip(encode_source(sources), encode_target(targets), strict=True)
         pairs = [protect_pair(source, target, most) for source, target in zip(sources, targets, strict=True)]
-        encode_source, encode_target = encoders or (self.source.encode_batch, self.target.encode_batch)
         return zip(
             encode_protected(self.source, [source for source, _ in pairs], encode_source),
             encode_protected(self.target, [target for _, target in pairs], encode_target),

@@ -27,8 +27,7 @@ class Batches:
 
 def batches_of(settings: RunSettings, corpus: RunCorpus) -> Batches:
     """The batches that a run makes of its corpus."""
-    versions = settings.text.samplings if settings.text.sampling > 0 else 1
-    plan = BatchPlan.of(corpus.train, settings.batches, settings.training.seed, versions, corpus.mixture)
+    plan = BatchPlan.of(corpus.train, settings.batches, settings.training.seed, settings.versions, corpus.mixture)
     epoch = plan.epoch(0)
     rows = np.concatenate([epoch[number] for number in range(len(epoch))])
     sources, targets = plan.source_lengths[rows] + 1, plan.target_lengths[rows] + 1

@@ -15,7 +15,7 @@ from openwork.runs.file.settings import RunSettings
 from openwork.runs.folder import RunFolder
 from openwork.training.loop import LoopState, Observer
 
-SHARED = ("data", "text", "filters", "fine_tuning")  # sections that decide pairs and pieces
+SHARED = ("data", "text", "filters", "picture", "sound", "fine_tuning")  # sections that decide pairs and pieces
 
 
 class Corpora:

@@ -33,6 +33,13 @@ class RunSettings(Settings):
     fine_tuning: FineTuningSettings = FineTuningSettings()
     decoding: DecodingSettings = DecodingSettings()
 
+    @property
+    def versions(self) -> int:
+        """How many versions of the training pairs are kept, which epochs take in turns."""
+        if self.text.sampling > 0:
+            return self.text.samplings
+        return 1 if self.sound is None else len(self.sound.speeds)
+
     @model_validator(mode="after")
     def _tying_fits_vocabularies(self) -> "RunSettings":
         # Two vocabularies of the same size would pass for one when the model is built.
@@ -82,14 +89,14 @@ class RunSettings(Settings):
             if pictures or reads(self.model) == "pictures":
                 raise RuleError(
                     f'pictures need a model that reads them and a section [picture]; the kind is "{self.model.kind}"',
-                    hint='set model.kind = "vit" for pictures, such as the preset vit-small, and give [picture]',
+                    hint='set model.kind = "vit" or "cnn", such as by the preset vit-small, and give [picture]',
                     code="C147",
                 )
             return self
         if reads(self.model) != "pictures":
             raise RuleError(
-                f'[picture] is for models that read pictures, and the kind "{self.model.kind}" reads text',
-                hint='leave out the section [picture], or set model.kind = "vit"',
+                f'[picture] is for models of pictures, and the kind "{self.model.kind}" reads {reads(self.model)}',
+                hint='leave out the section [picture], or set model.kind = "vit" or "cnn"',
                 code="C148",
             )
         for key, needed in of_grid(self.model.model_dump(), self.picture.grid).items():
