@@ -63,7 +63,7 @@ class Translation:
 
     def __repr__(self) -> str:
         doubts = [*(["cut"] if self.cut else []), *([self.problem] if self.problem else []), *self.flags]
-        return f"Translation({self.text!r}, score={self.score:.4f}{''.join(f', {doubt}' for doubt in doubts)})"
+        return f"{type(self).__name__}({self.text!r}, score={self.score:.4f}{''.join(f', {doubt}' for doubt in doubts)})"
 
 
 @dataclass(frozen=True)
