@@ -63,7 +63,8 @@ class Translation:
 
     def __repr__(self) -> str:
         doubts = [*(["cut"] if self.cut else []), *([self.problem] if self.problem else []), *self.flags]
-        return f"{type(self).__name__}({self.text!r}, score={self.score:.4f}{''.join(f', {doubt}' for doubt in doubts)})"
+        listed = ", ".join((f"{self.text!r}", f"score={self.score:.4f}", *doubts))
+        return f"{type(self).__name__}({listed})"
 
 
 @dataclass(frozen=True)
