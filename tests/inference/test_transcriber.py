@@ -165,11 +165,11 @@ def test_several_transcripts_are_of_one_window(monkeypatch: pytest.MonkeyPatch) 
 def test_a_symbol_that_the_model_has_not_is_refused(options: dict[str, str], said: str) -> None:
     with pytest.raises(UsageError, match=said) as refused:
         SoundTranscriber(bundle(), DecodingSettings(), **options)  # type: ignore[arg-type]
-    assert refused.value.code == "U121" and "trained on one" in refused.value.why
+    assert refused.value.code == "U122" and "trained on one" in refused.value.why
     known = bundle(TranscriptSettings(languages={"en": 9}, tasks={"transcribe": 8}))
     with pytest.raises(UsageError, match=said) as refused:
         SoundTranscriber(known, DecodingSettings(), **options)  # type: ignore[arg-type]
-    assert refused.value.code == "U121" and refused.value.why.startswith("it has symbols for")
+    assert refused.value.code == "U122" and refused.value.why.startswith("it has symbols for")
 
 
 SEGMENTS = (Segment(0.0, 1.5, "And so --> on"), Segment(3661.0016, 3662.25, "a < b & c"))
@@ -211,4 +211,4 @@ def test_subtitles_are_of_one_sound() -> None:
     check_format("json", 3)
     with pytest.raises(UsageError, match="for one sound, and there are 2") as refused:
         check_format("vtt", 2)
-    assert refused.value.code == "U122" and "one.vtt" in refused.value.hint
+    assert refused.value.code == "U123" and "one.vtt" in refused.value.hint

@@ -198,7 +198,7 @@ def _no_symbol(kind: str, name: str | None, known: Collection[str]) -> UsageErro
         if known
         else "it was trained on one only, and has no symbols for it",
         hint=f"leave --{kind} out, or name another bundle",
-        code="U121",
+        code="U122",
     )
 
 

@@ -61,5 +61,5 @@ def check_format(form: Format, files: int) -> None:
         raise UsageError(
             f"--format {form} is for one sound, and there are {files}",
             hint=f"call it once for each: openwork transcribe BUNDLE one.wav --format {form} > one.{form}",
-            code="U122",
+            code="U123",
         )
