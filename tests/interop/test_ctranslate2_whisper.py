@@ -1,6 +1,7 @@
 """Whisper in CTranslate2's form: a random model written and read, damage, and the real tiny.en, word for word."""
 
 import json
+import random
 import re
 from collections.abc import Callable
 from itertools import pairwise
@@ -140,6 +141,8 @@ def changed(folder: Path, **changes: Any) -> None:
         ({"decoder__further": np.ones(2, np.float32)}, "B010"),
         ({"encoder__position_encodings__encodings": np.ones((50, 8), np.float32)}, "B010"),
         ({"encoder__position_encodings__encodings": split_sinusoids(40, 8).numpy()}, "B010"),
+        ({"encoder__position_encodings__encodings": np.ones((0, 8), np.float32)}, "B009"),
+        ({"encoder__conv1__weight": np.zeros((8, 300, 3), np.float32)}, "B009"),
         ({"decoder__embeddings__weight": np.ones((9, 8), np.float32)}, "B018"),
         ({"encoder__num_heads": np.array(3, np.int8), "decoder__num_heads": np.array(3, np.int8)}, "B009"),
     ],
@@ -157,6 +160,7 @@ def test_what_does_not_fit_is_refused(changes: dict[str, Any], code: str, folder
         ("vocabulary.txt", "\n".join(NAMES[:-1]), "B018"),
         ("vocabulary.txt", "\n".join([*NAMES[1:], NAMES[0]]), "B018"),
         ("vocabulary.txt", "\n".join(LETTERS), "B018"),
+        ("vocabulary.txt", "\n".join(NAMES) + "\n" * 100_000, "B018"),
         ("vocabulary.txt", None, "B013"),
         ("config.json", '{"suppress_ids": "1"}', "B014"),
         ("config.json", "[]", "B014"),
@@ -169,6 +173,21 @@ def test_files_that_are_damaged_are_refused(name: str, content: str | None, code
     with pytest.raises(OpenworkError) as refused:
         FORMS["ct2"].read(folder, None)
     assert refused.value.code is not None and refused.value.code.startswith(code) and refused.value.hint
+
+
+def test_wrong_bytes_are_read_or_refused_and_nothing_else(folder: Path) -> None:
+    draw, whole, refused = random.Random(7), (folder / "model.bin").read_bytes(), 0
+    names = [found.start() for found in re.finditer(rb"(en|de)coder/", whole)]
+    for _ in range(60):
+        damaged = bytearray(whole)
+        for place in draw.sample(names, 2):  # where names, shapes and types stand, more than in the numbers
+            damaged[place + draw.randrange(50)] = draw.choice((0, 1, 255, draw.randrange(256)))
+        (folder / "model.bin").write_bytes(damaged)
+        try:
+            FORMS["ct2"].read(folder, None)
+        except BundleError:
+            refused += 1
+    assert refused > 30
 
 
 # ------------------------------------------------------------------------------------------------ the real one

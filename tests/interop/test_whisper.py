@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from openwork.base.errors import BundleError, ConfigError
-from openwork.bundles.bundle import Bundle
+from openwork.bundles.bundle import Bundle, load_bundle, write_bundle
 from openwork.bundles.settings import BundleSettings
 from openwork.decoding.settings import TranscriptSettings
 from openwork.interop.exports import unsupported_exports
@@ -101,8 +101,9 @@ def test_what_their_model_is_not_is_not_written(changes: dict[str, Any], tmp_pat
 
 
 TRANSCRIPT = TranscriptSettings(
-    languages={"en": 10, "de": 11}, language="de", tasks={"transcribe": 12, "translate": 13}, task="translate",
-    no_timestamps=14, timestamps=15, latest_start=3, suppressed=(8, 9), suppressed_first=(3, 7),
+    languages={"en": 10, "de": 11, "haw and more": 16}, language="de",
+    tasks={"transcribe": 12, "translate": 13}, task="translate", no_timestamps=14,
+    timestamps=15, latest_start=3, suppressed=(8, 9), suppressed_first=(3, 7),
 )  # fmt: skip
 
 
@@ -112,7 +113,8 @@ def test_symbols_are_written_and_read(transcript: TranscriptSettings | None, tmp
     settings = before.settings.model_copy(update={"transcript": transcript})
     write_hugging_face_folder(tmp_path / "whisper", replace(before, settings=settings))
     again = bundle_from_hugging_face(tmp_path / "whisper")
-    assert again.settings.transcript == transcript
+    write_bundle(tmp_path / "bundle", again)
+    assert load_bundle(tmp_path / "bundle").settings.transcript == again.settings.transcript == transcript
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ def transcribe(
     ] = None,
     searching: DecodingOptions,
 ) -> None:
-    """Write the text of each sound, one line a file, or subtitles with times.
+    """Write the text of each sound, one line a file.
 
     A sound may have two hours: it is read in windows as long as the sources of the model.
 

@@ -8,6 +8,7 @@ from openwork.base.messages import msg
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.decoding.settings import TranscriptSettings
 from openwork.interop.vocabulary import Vocabulary
+from openwork.signals.settings import MOST_SECONDS
 from openwork.text.external.library import HuggingFaceTokenizer
 
 TIMESTAMP = "<|{:.2f}|>"
@@ -79,6 +80,11 @@ def _unknown(folder: Path, why: str) -> BundleError:
 
 
 def with_timestamps(tokenizer: HuggingFaceTokenizer, size: int) -> HuggingFaceTokenizer:
-    """The tokenizer with pieces for the timestamps up to `size` pieces, which Whisper's older files leave out."""
-    names = [TIMESTAMP.format(number * STEP) for number in range(size - tokenizer.vocabulary_size)]
-    return tokenizer.with_symbols(names)
+    """The tokenizer with pieces for the timestamps up to `size` pieces, which Whisper's older files leave out.
+
+    It stays as it is where more are lacking than the longest source has.
+    """
+    lacking = size - tokenizer.vocabulary_size
+    if lacking > MOST_SECONDS / STEP + 1:
+        return tokenizer
+    return tokenizer.with_symbols([TIMESTAMP.format(number * STEP) for number in range(lacking)])

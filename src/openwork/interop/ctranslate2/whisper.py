@@ -35,6 +35,7 @@ START, END, NO_TIMESTAMPS = "<|startoftranscript|>", "<|endoftext|>", "<|notimes
 TASKS = ("transcribe", "translate")
 MULTILINGUAL = 51865  # tokens from which CTranslate2 takes a model to know several languages
 FIXED = {"activation": GELU, "pre_norm": 1, "start_from_zero_embedding": 0}  # numbers of every Whisper
+POSITIONS_A_SECOND = 50
 LATEST_START = 50  # CTranslate2's default: a first timestamp of at most a second
 # faster-whisper's defaults
 DECODING = DecodingSettings(beam=5, length_penalty=1.0, length_rule="power", unfinished="ranked", maximum_length=448)
@@ -62,15 +63,11 @@ def bundle_from_whisper(folder: Path, contents: Contents) -> Bundle:
     external[tokenizer.start_id], external[tokenizer.end_id] = ids[START], ids[END]
     vocabulary = Vocabulary(tuple(external))
     weights = Weights(folder, contents)
-    settings = _settings(weights)
+    settings, sound = _settings(weights)
     tensors = _tensors(weights, settings, vocabulary)
-    mels, positions = tensors["source_embedding.first.weight"].shape[1], len(weights.matrix(f"{ENCODER}/{POSITIONS}"))
-    if not is_split_sinusoids(torch.tensor(weights.matrix(f"{ENCODER}/{POSITIONS}"))) or positions % 50:
-        raise weights.unsupported(f"{ENCODER}/{POSITIONS}, which is not of whole seconds of sinusoids,")
     for name in weights.unused():
         raise weights.unsupported(name)
-    model = model_with_weights(settings, (mels, vocabulary.size), tensors, weights.size_error, str(folder))
-    sound = SoundSettings(mels=mels, seconds=positions // 50)
+    model = model_with_weights(settings, (sound.mels, vocabulary.size), tensors, weights.size_error, str(folder))
     transcript = own_transcript(_transcript(folder, ids), vocabulary, folder)
     made = BundleSettings(model=settings, sound=sound, decoding=DECODING, transcript=transcript)
     card = f"# Whisper from CTranslate2\n\nRead from the folder {folder.name} by openwork.\n"
@@ -87,11 +84,18 @@ def _tokenizer(folder: Path, names: list[str]) -> AdaptedTokenizer:
     raise sizes_differ(folder, len(names), found.vocabulary_size)
 
 
-def _settings(weights: Weights) -> SpeechSettings:
+def _settings(weights: Weights) -> tuple[SpeechSettings, SoundSettings]:
+    """The settings of the model, and how its sounds are prepared."""
     for name, value in FIXED.items():
         if weights.number(f"{DECODER}/{name}") not in (value, None):
             raise weights.unsupported(f"{DECODER}/{name}, another one than Whisper's,")
     layers = [layer_count(side, weights.contents.variables) for side in (ENCODER, DECODER)]
+    waves, stem = weights.matrix(f"{ENCODER}/{POSITIONS}"), weights.required(f"{ENCODER}/conv1/weight")
+    if not is_split_sinusoids(torch.tensor(waves)) or len(waves) % POSITIONS_A_SECOND:
+        raise weights.unsupported(f"{ENCODER}/{POSITIONS}, which is not of whole seconds of sinusoids,")
+    if stem.ndim != 3:
+        raise weights.mismatch(f"{ENCODER}/conv1/weight is no convolution")
+    sound = {"mels": stem.shape[1], "seconds": len(waves) // POSITIONS_A_SECOND}
     table, places = (weights.matrix(f"{DECODER}/{name}") for name in (EMBEDDINGS, POSITIONS))
     values = {
         "width": int(table.shape[1]),
@@ -109,7 +113,7 @@ def _settings(weights: Weights) -> SpeechSettings:
         "tying": "target" if weights.same(OUTPUT, f"{DECODER}/{EMBEDDINGS}") else "none",
     }
     try:
-        return SpeechSettings.model_validate(values)
+        return SpeechSettings.model_validate(values), SoundSettings.model_validate(sound)
     except ValidationError as error:
         raise weights.mismatch(str(error.errors()[0]["msg"])) from error
 
@@ -120,8 +124,6 @@ def _tensors(weights: Weights, settings: SpeechSettings, vocabulary: Vocabulary)
     for own, name in (("first", "conv1"), ("second", "conv2")):
         for kind in ("weight", "bias"):
             tensors[f"source_embedding.{own}.{kind}"] = torch.tensor(weights.required(f"{ENCODER}/{name}/{kind}"))
-    if tensors["source_embedding.first.weight"].ndim != 3:
-        raise weights.mismatch(f"{ENCODER}/conv1/weight is no convolution")
     table, output = weights.matrix(f"{DECODER}/{EMBEDDINGS}"), weights.matrix(OUTPUT)
     if len(table) != vocabulary.external_size or len(output) != len(table):
         raise sizes_differ(weights.folder, len(table), vocabulary.external_size)
