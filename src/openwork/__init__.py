@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
     from openwork.api.training import Run, train
     from openwork.base.errors import BundleError, ConfigError, DataError, OpenworkError, UsageError
+    from openwork.inference.transcriber import Transcript
     from openwork.inference.translator import Translation
     from openwork.models.seq2seq import Transformer
 
@@ -39,9 +40,9 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Answerer", "BundleError", "Classifier", "ConfigError", "DataError", "Embedder", "Explanation", "LanguageModel",
-    "MaskFiller", "OpenworkError", "Run", "Scores", "Tagger", "TrainedModel", "Transcriber", "Transformer",
-    "Translation", "Translator", "UsageError", "__version__", "data", "decoding", "evaluate", "load", "models", "nn",
-    "train",
+    "MaskFiller", "OpenworkError", "Run", "Scores", "Tagger", "TrainedModel", "Transcriber", "Transcript",
+    "Transformer", "Translation", "Translator", "UsageError", "__version__", "data", "decoding", "evaluate", "load",
+    "models", "nn", "train",
 ]  # fmt: skip
 
 # On a CPU torch's libraries keep what they prepared for each shape of a matrix product, a thousand of each kind by
@@ -60,6 +61,7 @@ __getattr__ = import_when_used(
         " Transcriber Translator load",
         "api.training": "Run train",
         "base.errors": "BundleError ConfigError DataError OpenworkError UsageError",
+        "inference.transcriber": "Transcript",
         "inference.translator": "Translation",
         "models.seq2seq": "Transformer",
     },

@@ -1,6 +1,7 @@
 """Folders of Hugging Face's Whisper: written and read again, what is refused. `tests/parity` holds the numbers."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,9 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from openwork.base.errors import BundleError, ConfigError
-from openwork.bundles.bundle import Bundle
+from openwork.bundles.bundle import Bundle, load_bundle, write_bundle
 from openwork.bundles.settings import BundleSettings
+from openwork.decoding.settings import TranscriptSettings
 from openwork.interop.exports import unsupported_exports
 from openwork.interop.forms import bundle_from_hugging_face, write_hugging_face_folder
 from openwork.models.build import build_model
@@ -96,3 +98,44 @@ def test_what_their_model_is_not_is_not_written(changes: dict[str, Any], tmp_pat
     assert {"Hugging Face", "CTranslate2"} <= unsupported_exports(
         one.settings.model, (pair.encoder, pair.target)
     ).keys()
+
+
+TRANSCRIPT = TranscriptSettings(
+    languages={"en": 10, "de": 11, "haw and more": 16}, language="de",
+    tasks={"transcribe": 12, "translate": 13}, task="translate", no_timestamps=14,
+    timestamps=15, latest_start=3, suppressed=(8, 9), suppressed_first=(3, 7),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("transcript", [TRANSCRIPT, TranscriptSettings(opening=(10, 12), suppressed=(9,)), None])
+def test_symbols_are_written_and_read(transcript: TranscriptSettings | None, tmp_path: Path) -> None:
+    before = bundle()
+    settings = before.settings.model_copy(update={"transcript": transcript})
+    write_hugging_face_folder(tmp_path / "whisper", replace(before, settings=settings))
+    again = bundle_from_hugging_face(tmp_path / "whisper")
+    write_bundle(tmp_path / "bundle", again)
+    assert load_bundle(tmp_path / "bundle").settings.transcript == again.settings.transcript == transcript
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"language": "<|xx|>"}, "B079"),
+        ({"language": "de"}, "B079"),
+        ({"lang_to_id": {"<|en|>": 5000}}, "B078"),
+        ({"no_timestamps_token_id": 900}, "B078"),
+        ({"task_to_id": {"translate": -1}}, "B027"),
+        ({"suppress_tokens": "all"}, "B027"),
+    ],
+)
+def test_symbols_that_no_piece_has_are_refused(changes: dict[str, Any], code: str, folder: Path) -> None:
+    changed(folder / "generation_config.json", **changes)
+    with pytest.raises(BundleError) as refused:
+        bundle_from_hugging_face(folder)
+    assert refused.value.code == code and refused.value.hint
+
+
+def test_suppressed_tokens_without_a_piece_are_left_out(folder: Path) -> None:
+    changed(folder / "generation_config.json", suppress_tokens=[-1, 0, 9, 70_000])
+    found = bundle_from_hugging_face(folder).settings.transcript
+    assert found is not None and found.suppressed == (9,)

@@ -18,9 +18,12 @@ from interop.small_bundles import TARGETS, TEXTS, small_bundle
 from openwork.bundles.bundle import Bundle
 from openwork.decoding.rescore import score_tokens
 from openwork.decoding.settings import DecodingSettings
+from openwork.inference.transcriber import SoundTranscriber
 from openwork.inference.translator import BatchTranslator
 from openwork.interop.ctranslate2.reading import CTranslate2Model, read_ctranslate2
+from openwork.interop.ctranslate2.vocabulary import read_vocabulary
 from openwork.interop.ctranslate2.writing import write_ctranslate2
+from openwork.interop.forms import FORMS
 from openwork.interop.vocabulary import token_names
 
 ctranslate2 = pytest.importorskip("ctranslate2", reason="the extra parity is not installed: make parity")
@@ -80,6 +83,28 @@ def test_the_real_model_says_the_same_by_both(folder: Path, beam: int):
     assert [decoded(ours.target, one.tokens) for one in found] == [one.hypotheses[0] for one in theirs]
     assert max(abs(one.score - other.scores[0]) for one, other in zip(found, theirs, strict=True)) < TOLERANCE
     assert sum(not one.tokens for one in found) < INPUTS / 10  # empty answers would prove little
+
+
+@pytest.mark.parametrize("timestamps", [False, True])
+def test_the_real_whisper_writes_the_same_by_both(whisper_folder, openwork_data, timestamps: bool):
+    """Greedily, token for token, and its log-probability, of which CTranslate2 gives the mean."""
+    bundle = FORMS["ct2"].read(whisper_folder(), None)
+    clip = str(openwork_data("speech") / "jfk.flac")
+    (sound,) = bundle.tokenizers.encoder.encode_batch([clip])
+    names = read_vocabulary(whisper_folder())
+    start = ["<|startoftranscript|>", *([] if timestamps else ["<|notimestamps|>"])]
+    model = ctranslate2.models.Whisper(str(whisper_folder()), compute_type="float32", intra_threads=1)
+    (theirs,) = model.generate(
+        ctranslate2.StorageView.from_array(np.ascontiguousarray(sound.T[None])),
+        [[names.index(name) for name in start]], beam_size=1, return_scores=True,
+    )  # fmt: skip
+    decoding = bundle.settings.decoding.model_copy(update={"beam": 1})
+    ((ours,),) = SoundTranscriber(bundle, decoding, timestamps=timestamps).transcribe([clip])
+    external: Any = bundle.tokenizers.target.theirs  # type: ignore[attr-defined]
+    pieces = [names[external[piece]] for piece in ours.pieces]
+    assert pieces == [*start[1:], *theirs.sequences[0]]
+    mean = torch.tensor(ours.log_probability / len(theirs.sequences[0]))
+    torch.testing.assert_close(mean, torch.tensor(theirs.scores[0]), rtol=0, atol=1e-4)
 
 
 @pytest.mark.parametrize("stopping", ["enough", "no-better"])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from openwork.base.errors import DataError, OpenworkError, UsageError
-from openwork.signals import content
+from openwork.signals import sounds
 from openwork.signals.mel import SoundFrames, hertz_of, log_mel, mel_filters, mels_of
 from openwork.signals.settings import SoundSettings
 from openwork.signals.sounds import at_speed, read_sound
@@ -110,6 +110,19 @@ def test_what_is_no_sound_is_refused_by_name(name: str, tmp_path: Path) -> None:
     assert said in f"{refused.value.what} {refused.value.why}"
 
 
+def test_a_long_sound_is_read_up_to_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In blocks of few samples, so that no more than the samples of one channel are kept."""
+    monkeypatch.setattr(sounds, "BLOCK", 1000)
+    path, tone = tmp_path / "long.flac", sine(440.0, 5.0)
+    soundfile.write(path, np.stack([tone, tone * 0.5], axis=1), 16_000)
+    samples = read_sound(str(path), SHORT, longest=5)
+    np.testing.assert_allclose(samples, tone * 0.75, atol=1e-4)
+    for longest in (4, None):
+        with pytest.raises(DataError, match=r"long\.flac: the sound has more than") as refused:
+            read_sound(str(path), SHORT, longest)
+        assert refused.value.code == "D156"
+
+
 def test_damage_at_any_place_is_an_error_or_a_sound(tmp_path: Path) -> None:
     generator, path = np.random.default_rng(5), tmp_path / "bad"
     for kind in ("WAV", "FLAC"):
@@ -130,7 +143,7 @@ def test_missing_and_oversized_files(tmp_path: Path, monkeypatch: pytest.MonkeyP
             read_sound(str(path), SHORT)
         assert refused.value.code == "D144"
     (tmp_path / "large.wav").write_bytes(of("WAV"))
-    monkeypatch.setattr(content, "MOST_BYTES", 50)
+    monkeypatch.setattr(sounds, "MOST_BYTES", 50)
     with pytest.raises(DataError, match=r"large\.wav") as refused:
         read_sound(str(tmp_path / "large.wav"), SHORT)
     assert refused.value.code == "D146"

@@ -21,6 +21,7 @@ from openwork.inference.explain import explain
 from openwork.inference.labeller import Filled, GapFiller, LabelledText, Labeller, answer_text
 from openwork.inference.scorer import Scored, Scorer
 from openwork.inference.settings import settings_over
+from openwork.inference.transcriber import SoundTranscriber
 from openwork.inference.translator import BatchTranslator, Translation
 from openwork.inspection.trace import Selection, Trace
 from openwork.inspection.trace_page import trace_page
@@ -139,7 +140,7 @@ class Translator(TrainedModel):
         return Explanation(explain(self.bundle, text, Selection(layer, head, every)))
 
 
-def _each(found: list[list[Translation]], best: int) -> list[Any]:
+def _each(found: Sequence[Sequence[Translation]], best: int) -> list[Any]:
     return [one[0] for one in found] if best == 1 else list(found)
 
 
@@ -243,17 +244,36 @@ class MaskFiller(TrainedModel):
 class Transcriber(TrainedModel):
     """A model that writes the text of a sound."""
 
-    def transcribe(self, sound: Any, *, best: int = 1, progress: bool = False, **decoding: Any) -> Any:
-        """Writes the text of a sound, as a `Translation`; several sounds give a list.
+    def transcribe(
+        self,
+        sound: Any,
+        *,
+        language: str | None = None,
+        task: Literal["transcribe", "translate"] | None = None,
+        timestamps: bool = False,
+        best: int = 1,
+        progress: bool = False,
+        **decoding: Any,
+    ) -> Any:
+        """Writes the text of a sound, as a `Transcript` with `segments`; several sounds give a list.
 
-        A sound is the path (str or Path) of a WAV or FLAC file, or an array of floats (sample), from -1 to 1, at the
-        rate of the model's `settings.sound`. `best`: with more than 1, a list of so many texts of each. `decoding`:
-        keys of `[decoding]`. DataError for a sound that cannot be read or is too long.
+        Args:
+            sound: the path (str or Path) of a WAV or FLAC file, or an array of floats (sample), from -1 to 1, at the
+                rate of the model's `settings.sound`; one longer than its `seconds` is read in windows.
+            language: that of the sound, such as "de", for a model with several; by default it is detected.
+            task: "translate" writes English, with a model that has the symbol for it.
+            timestamps: segments of a sentence or so, where the model knows timestamps; else a segment is a window.
+            best: with more than 1, a list of so many transcripts of each sound, of one window each.
+            progress: show how far it is.
+            decoding: keys of `[decoding]`.
+
+        DataError for a sound that cannot be read or is too long, UsageError for a language that the model has not.
         """
         sounds = many_files(sound, "sound")
         settings = settings_over(self.settings.decoding, {**decoding, "best": best})
+        transcriber = SoundTranscriber(self.bundle, settings, language=language, task=task, timestamps=timestamps)
         with watched(len(sounds), "transcribing", progress=progress) as advanced:
-            found = _each(BatchTranslator.of(self.bundle, settings).translate(sounds, advanced=advanced), best)
+            found = _each(transcriber.transcribe(sounds, advanced=advanced), best)
         return found[0] if is_file(sound) else found
 
 

@@ -13,7 +13,7 @@ from openwork.base.regular_files import check_regular
 from openwork.base.sources import SourceEncoder
 from openwork.base.tasks import Task, task_of
 from openwork.bundles.folder import CONFIG, WEIGHTS
-from openwork.decoding.settings import DecodingSettings
+from openwork.decoding.settings import DecodingSettings, TranscriptSettings
 from openwork.models.families import ModelSettings
 from openwork.signals.mel import SoundFrames
 from openwork.signals.patches import PicturePatches
@@ -31,6 +31,7 @@ class BundleSettings(Settings):
     picture: PictureSettings | None = Field(default=None, description="how pictures are prepared")
     sound: SoundSettings | None = Field(default=None, description="how sounds are prepared")
     decoding: DecodingSettings = DecodingSettings()
+    transcript: TranscriptSettings | None = Field(default=None, description="the symbols of Whisper's texts")
     source_language: str | None = Field(default=None, description="language of the source, such as en")
     target_language: str | None = Field(default=None, description="language of the target, such as de")
 

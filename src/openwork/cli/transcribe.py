@@ -1,7 +1,7 @@
 """openwork transcribe"""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from typer import Argument, Option
 
@@ -12,26 +12,39 @@ def transcribe(
     *,
     bundle: Bundle,
     files: Annotated[list[Path], Argument(help="Sounds: WAV or FLAC.", show_default=False)],
-    as_json: Annotated[bool, Option("--json", help="One JSON object a line, with scores.")] = False,
+    form: Annotated[
+        Literal["text", "srt", "vtt", "json"],
+        Option("--format", help="text: a line a sound; srt, vtt: subtitles of one sound; json: a line with segments."),
+    ] = "text",
+    as_json: Annotated[bool, Option("--json", help="As --format json.")] = False,
+    language: Annotated[
+        str | None, Option(help="Language of the sounds, such as de, for a model with several; else it is detected.")
+    ] = None,
+    task: Annotated[
+        Literal["transcribe", "translate"] | None, Option(help="Write what is said, or translate it into English.")
+    ] = None,
     searching: DecodingOptions,
 ) -> None:
     """Write the text of each sound, one line a file.
 
+    A sound may have two hours: it is read in windows as long as the sources of the model.
+
     openwork transcribe spoken-digits one.wav two.flac
 
-    openwork transcribe spoken-digits recordings/*.wav --json > out.jsonl
+    openwork transcribe tiny.en talk.flac --format srt > talk.srt
     """
     loaded = load(bundle)
     from openwork.base.printing import write_data
-    from openwork.inference.filters.lines import OutputFormat
-    from openwork.inference.transcriber import check_reads_sounds
-    from openwork.inference.translator import BatchTranslator
+    from openwork.inference.filters.transcripts import check_format, written
+    from openwork.inference.transcriber import SoundTranscriber, check_reads_sounds
 
     check_reads_sounds(loaded, bundle)
+    form = "json" if as_json else form
+    check_format(form, len(files))
     decoding = settings_with_options(loaded.settings.decoding, given(searching))
-    translator, output = BatchTranslator.of(loaded, decoding), OutputFormat(decoding.best, as_json)
+    transcriber = SoundTranscriber(loaded, decoding, language=language, task=task, timestamps=form != "text")
     size = loaded.tokenizers.encoder.at_once
     for first in range(0, len(files), size):
         paths = list(map(str, files[first : first + size]))
-        for path, found in zip(paths, translator.translate(paths), strict=True):
-            write_data(f"{output.line(path, found)}\n")
+        for path, found in zip(paths, transcriber.transcribe(paths), strict=True):
+            write_data(written(form, path, found))

@@ -12,6 +12,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from openwork.base.symbols import SYMBOL_IDS
+from openwork.decoding.settings import TranscriptSettings
 
 REFUSED = -1
 
@@ -70,6 +71,14 @@ Phrase = tuple[int, ...]
 
 
 @dataclass(frozen=True)
+class TranscriptForm:
+    """The symbols of a transcript, with or without timestamps."""
+
+    settings: TranscriptSettings
+    timestamps: bool = False
+
+
+@dataclass(frozen=True)
 class SentenceConstraints:
     """The constraints on the target of one sentence.
 
@@ -77,11 +86,13 @@ class SentenceConstraints:
     required: the ways to write each phrase, one of which appears somewhere as consecutive tokens; phrases may share
         tokens, and a way that begins with the start symbol opens the target.
     forbidden: what refuses tokens.
+    transcript: the form of what follows the prefix; the same for all sentences of a batch.
     """
 
     prefix: Phrase = ()
     required: tuple[tuple[Phrase, ...], ...] = ()
     forbidden: tuple[Automaton, ...] = ()
+    transcript: TranscriptForm | None = None
 
 
 UNCONSTRAINED = SentenceConstraints()

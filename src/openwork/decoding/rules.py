@@ -13,7 +13,14 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from openwork.base.symbols import SYMBOL_IDS
-from openwork.decoding.constraints import REFUSED, Automaton, Phrase, RequiredPhrases, SentenceConstraints
+from openwork.decoding.constraints import (
+    REFUSED,
+    Automaton,
+    Phrase,
+    RequiredPhrases,
+    SentenceConstraints,
+    TranscriptForm,
+)
 from openwork.decoding.scoring import length_limits
 from openwork.decoding.settings import DecodingSettings
 from openwork.nn.shapes import Lengths, Logits
@@ -122,6 +129,57 @@ class Prefix(TokenRule):
         refused[rows, given[rows]] = False
 
 
+class Transcripts(TokenRule):
+    """What may follow the prefix of a transcript: Whisper's suppressed tokens, and its order of timestamps.
+
+    With timestamps a text is `start words end start words end ...`: the first token is a start, a start has words after
+    it, an end another start or nothing, and times never fall. Where all timestamps together are more probable than
+    any other token, one of them comes. The probabilities are those given the prefix, and that no refused token comes,
+    as in Whisper's own code (decoding.py).
+    """
+
+    def __init__(self, form: TranscriptForm, prefixes: Sequence[Phrase], device: torch.device) -> None:
+        self.settings = form.settings
+        self.first = form.settings.timestamps if form.timestamps else None
+        self.begins = torch.tensor([len(prefix) for prefix in prefixes], device=device)
+
+    def lower(self, log_probabilities: Logits, prefixes: Prefixes) -> Logits:
+        written, begins = prefixes.tokens[:, 1:], self.begins[prefixes.sentences]
+        is_free, is_first = (begins[:, None] <= written.shape[1]), (begins[:, None] == written.shape[1])
+        refused = torch.zeros_like(log_probabilities, dtype=torch.bool)
+        refused[:, list(self.settings.suppressed)] = True
+        refused[:, list(self.settings.suppressed_first)] |= is_first
+        if self.first is None:
+            allowed = log_probabilities.masked_fill(refused, -torch.inf)
+        else:
+            self._order(refused, written, begins, self.first)
+            allowed = log_probabilities.masked_fill(refused, -torch.inf)
+            others, times = allowed[:, : self.first], allowed[:, self.first :]
+            is_likelier = times.logsumexp(-1, keepdim=True) > others.amax(-1, keepdim=True)
+            allowed = torch.cat([others.masked_fill(is_likelier, -torch.inf), times], dim=-1)
+        return torch.where(is_free, allowed.log_softmax(-1), 0.0)
+
+    def _order(self, refused: Bool[Tensor, "rows vocabulary"], written: Tensor, begins: Tensor, first: int) -> None:
+        """Refuses what breaks the order; `first` is the id of the time 0, and `begins` where each row's text begins."""
+        places = torch.arange(written.shape[1], device=written.device)
+        is_time = (written >= first) & (places >= begins[:, None])
+        last, before = torch.nn.functional.pad(is_time, (2, 0))[:, -2:].unbind(1)[::-1]
+        starts = last & (before | (begins + 2 > written.shape[1]))  # the last token is a start, or else an end
+        ends = last & ~starts
+        end_symbol = refused[:, SYMBOL_IDS.end].clone()
+        refused[:, :first] |= ends[:, None]
+        refused[:, SYMBOL_IDS.end] = end_symbol
+        is_first = begins == written.shape[1]
+        refused[:, :first] |= is_first[:, None]
+        if self.settings.no_timestamps is not None:
+            refused[:, self.settings.no_timestamps] = True
+        latest = ((written - first + 1) * is_time).amax(-1, keepdim=True) if len(places) else begins[:, None] * 0
+        steps = torch.arange(refused.shape[1] - first, device=written.device)
+        refused[:, first:] |= starts[:, None] | (steps < latest - ends[:, None].long())
+        if self.settings.latest_start is not None:
+            refused[:, first:] |= is_first[:, None] & (steps > self.settings.latest_start)
+
+
 @dataclass(frozen=True)
 class MinimumLength(TokenRule):
     """No end before a target has `length` tokens, the end symbol not counted."""
@@ -190,6 +248,9 @@ def rules_for(
         rules.append(Required(phrases_of(constraints), length_limits(source_lengths, settings)))
     if any(one.forbidden for one in constraints):
         rules.append(Forbidden([one.forbidden for one in constraints], device))
+    form = next((one.transcript for one in constraints if one.transcript), None)
+    if form is not None:
+        rules.append(Transcripts(form, [one.prefix for one in constraints], device))
     if any(one.prefix for one in constraints):
         rules.append(Prefix([one.prefix for one in constraints], device))
     return tuple(rules)

@@ -1,8 +1,8 @@
 """What can be chosen about a search. No torch here, so that help and checks are instant."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from openwork.base.config import Settings
 from openwork.base.errors import RuleError
@@ -106,3 +106,24 @@ class DecodingSettings(Settings):
                 "coverage_penalty ranks the hypotheses of a beam", hint="set beam to 2 or more", code="C029"
             )
         return self
+
+
+TokenId = Annotated[int, Field(ge=0)]
+
+
+class TranscriptSettings(Settings):
+    """The symbols before and in the texts of Whisper, and the tokens that its search leaves out.
+
+    Radford et al. 2023, section 2.3 and figure 1: start of transcript, language, task, no timestamps; all as ids.
+    """
+
+    languages: dict[str, TokenId] = Field(default={}, description="the symbol of each language, such as de")
+    language: str | None = Field(default=None, description="the language of sounds; none: it is detected")
+    tasks: dict[str, TokenId] = Field(default={}, description="the symbols of the tasks transcribe and translate")
+    task: Literal["transcribe", "translate"] = Field(default="transcribe", description="the task of all texts")
+    opening: tuple[TokenId, ...] = Field(default=(), description="what all texts begin with, in place of these two")
+    no_timestamps: TokenId | None = Field(default=None, description="the symbol before a text without timestamps")
+    timestamps: TokenId | None = Field(default=None, description="the id of 0 s; each id after it is 0.02 s later")
+    latest_start: TokenId | None = Field(default=None, description="the latest first timestamp, in steps of 0.02 s")
+    suppressed: tuple[TokenId, ...] = Field(default=(), description="tokens that no text has")
+    suppressed_first: tuple[TokenId, ...] = Field(default=(), description="tokens that no text begins with")

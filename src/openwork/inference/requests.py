@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from openwork.base.messages import msg
-from openwork.decoding.constraints import Phrase, RequiredPhrases, SentenceConstraints, text_automaton
-from openwork.decoding.settings import DecodingSettings
+from openwork.decoding.constraints import Phrase, RequiredPhrases, SentenceConstraints, TranscriptForm, text_automaton
+from openwork.decoding.settings import DecodingSettings, TranscriptSettings
 from openwork.text.languages import written_without_spaces
 from openwork.text.pair import TokenizerPair
 from openwork.text.pieces.learnt import LearntTokenizer
@@ -19,25 +19,56 @@ LONGEST_FORBIDDEN = 200  # characters
 
 @dataclass(frozen=True)
 class Request:
-    """The prefix, required and forbidden texts of one translation."""
+    """The prefix, required and forbidden texts of one translation; the symbols before a transcript, and its form."""
 
     prefix: str = ""
     required: tuple[str, ...] = ()
     forbidden: tuple[str, ...] = ()
+    symbols: Phrase = ()
+    transcript: TranscriptForm | None = None
 
     def __bool__(self) -> bool:
-        return bool(self.prefix or self.required or self.forbidden)
+        return bool(self.prefix or self.required or self.forbidden or self.symbols or self.transcript)
 
-    def merged_with(self, settings: DecodingSettings) -> "Request":
-        """This and what the settings ask of every translation; its own prefix goes before theirs."""
+    def merged_with(self, settings: DecodingSettings, opening: "Request | None" = None) -> "Request":
+        """This and what the settings ask of every translation; its own prefix goes before theirs.
+
+        `opening` gives the symbols of a transcript, where this has none.
+        """
+        opening = opening if opening is not None and self.transcript is None else self
         return Request(
             _one_line(self.prefix or settings.prefix),
             tuple(dict.fromkeys(map(_one_line, (*self.required, *settings.required)))),
             tuple(dict.fromkeys((*self.forbidden, *settings.forbidden))),
+            opening.symbols,
+            opening.transcript,
         )
 
 
 NOTHING = Request()
+
+
+def opening_of(
+    settings: TranscriptSettings | None,
+    language: str | None = None,
+    task: str | None = None,
+    *,
+    timestamps: bool = False,
+) -> Request:
+    """The symbols before each text of a model with these settings: language, task, and whether timestamps follow.
+
+    Language and task are by default those of the settings, and the language else their first.
+    """
+    if settings is None or settings == TranscriptSettings():
+        return NOTHING
+    symbols = list(settings.opening)
+    if settings.languages:
+        symbols = [settings.languages[language or settings.language or next(iter(settings.languages))]]
+    if (chosen := task or settings.task) in settings.tasks:
+        symbols.append(settings.tasks[chosen])
+    if settings.no_timestamps is not None and not timestamps:
+        symbols.append(settings.no_timestamps)
+    return Request(symbols=tuple(symbols), transcript=TranscriptForm(settings, timestamps))
 
 
 @dataclass(frozen=True)
@@ -93,13 +124,14 @@ class Constrainer:
 
         `spans` are the placeholders of the source; `limit` is the maximum length of the target with its end symbol.
         """
-        prefix = tuple(self.tokenizers.encode_target(request.prefix, spans)) if request.prefix else ()
+        written = self.tokenizers.encode_target(request.prefix, spans) if request.prefix else ()
+        prefix = (*request.symbols, *written)
         required = tuple(self._ways(text, spans) for text in request.required if text)
         problem = self._problem(request, prefix, required, limit)
         if problem:
             return SentenceConstraints(), problem
         forbidden = tuple(self._automaton(text) for text in request.forbidden if text)
-        return SentenceConstraints(prefix, required, forbidden), ""
+        return SentenceConstraints(prefix, required, forbidden, request.transcript), ""
 
     def _ways(self, text: str, spans: Spans) -> tuple[Phrase, ...]:
         """The pieces of a text inside a sentence, and at its start without a space."""

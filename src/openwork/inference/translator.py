@@ -15,11 +15,11 @@ from openwork.decoding.left_to_right import OnToken
 from openwork.decoding.rescore import alternatives
 from openwork.decoding.scoring import Hypothesis, length_limits
 from openwork.decoding.search import decode
-from openwork.decoding.settings import DecodingSettings
+from openwork.decoding.settings import DecodingSettings, TranscriptSettings
 from openwork.inference.batches import OnProgress, batches, batches_of, ignore_progress
 from openwork.inference.engine import Engine, TranslationPrecision
 from openwork.inference.prepared.transformer import PreparedTransformer
-from openwork.inference.requests import NOTHING, Constrainer, Request
+from openwork.inference.requests import NOTHING, Constrainer, Request, opening_of
 from openwork.inference.reranking import agreements
 from openwork.inference.shortlists import Shortlist, in_whole_vocabulary
 from openwork.models.interfaces import SequenceModel, StepModel
@@ -63,7 +63,8 @@ class Translation:
 
     def __repr__(self) -> str:
         doubts = [*(["cut"] if self.cut else []), *([self.problem] if self.problem else []), *self.flags]
-        return f"Translation({self.text!r}, score={self.score:.4f}{''.join(f', {doubt}' for doubt in doubts)})"
+        listed = ", ".join((f"{self.text!r}", f"score={self.score:.4f}", *doubts))
+        return f"{type(self).__name__}({listed})"
 
 
 @dataclass(frozen=True)
@@ -124,9 +125,10 @@ class BatchTranslator:
         *,
         precision: TranslationPrecision = "float32",
         shortlist: Shortlist | None = None,
+        transcript: TranscriptSettings | None = None,
     ) -> None:
         self.engine = Engine(model, precision)
-        self.shortlist = shortlist
+        self.shortlist, self.opening = shortlist, opening_of(transcript)
         self.tokenizers = tokenizers
         self.sources = batches_of(tokenizers.encoder)
         self.decoding, self.maximum_length = decoding, self.sources.longest
@@ -141,7 +143,8 @@ class BatchTranslator:
     @classmethod
     def of(cls, bundle: Bundle, decoding: DecodingSettings | None = None) -> "BatchTranslator":
         """The translator of a bundle, with the bundle's own search settings unless others are given."""
-        return cls(bundle.model, bundle.tokenizers, decoding or bundle.settings.decoding)
+        settings = bundle.settings
+        return cls(bundle.model, bundle.tokenizers, decoding or settings.decoding, transcript=settings.transcript)
 
     @property
     def device(self) -> torch.device:
@@ -249,7 +252,7 @@ class BatchTranslator:
         limit = self.maximum_length - self.sources.ends
         found: dict[int, _Source | str] = {}
         for place, (ids, spans) in zip(places, encoded, strict=True):
-            request = (requests[place] if requests else NOTHING).merged_with(self.decoding)
+            request = (requests[place] if requests else NOTHING).merged_with(self.decoding, self.opening)
             constraints, problem = SentenceConstraints(), ""
             if request:
                 length = torch.tensor([min(len(ids), limit) + self.sources.ends])

@@ -10,7 +10,10 @@ from openwork.base.outputs import BUNDLE, EXPORT, check_folder, put_export_mark
 from openwork.base.regular_files import check_downloaded
 from openwork.bundles.bundle import Bundle, load_bundle, write_bundle
 from openwork.bundles.settings import BundleSettings
-from openwork.interop.ctranslate2.reading import bundle_from_ctranslate2
+from openwork.interop.ctranslate2.binary import read_binary
+from openwork.interop.ctranslate2.reading import MODEL, bundle_from_ctranslate2
+from openwork.interop.ctranslate2.whisper import SPECIFICATION
+from openwork.interop.ctranslate2.whisper import bundle_from_whisper as whisper_from_ctranslate2
 from openwork.interop.ctranslate2.writing import write_ctranslate2
 from openwork.interop.hugging_face.bart import read_hugging_face, write_model_files
 from openwork.interop.hugging_face.bert import bundle_from_bert, write_bert
@@ -110,8 +113,17 @@ class ModelFormat(NamedTuple):
     write: Callable[[Path, Bundle], None]
 
 
+def _read_ctranslate2(folder: Path, tokenizers: TokenizerPair | None = None) -> Bundle:
+    """A translation model, or Whisper, whose tokenizer is in its folder."""
+    check_downloaded(folder)
+    contents = read_binary(folder / MODEL)
+    if contents.specification == SPECIFICATION:
+        return whisper_from_ctranslate2(folder, contents)
+    return bundle_from_ctranslate2(folder, tokenizers, contents)
+
+
 FORMS: dict[str, ModelFormat] = {
-    "ct2": ModelFormat(bundle_from_ctranslate2, write_ctranslate2),
+    "ct2": ModelFormat(_read_ctranslate2, write_ctranslate2),
     "hf": ModelFormat(bundle_from_hugging_face, write_hugging_face_folder),
 }
 

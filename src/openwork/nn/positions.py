@@ -111,6 +111,11 @@ def split_sinusoids(positions: int, width: int) -> Float[Tensor, "position width
         return nn.functional.pad(table, (0, width - 2 * half))
 
 
+def is_split_sinusoids(table: Tensor) -> bool:
+    """Whether a table (position, width) is that of `split_sinusoids`, rounded to 16 bits at most."""
+    return torch.allclose(table.float(), split_sinusoids(*table.shape), atol=1e-3)
+
+
 class LearnedPositions(Positions):
     """A learned vector for each position (Gehring et al. 2017; row E of the paper's table 3)."""
 

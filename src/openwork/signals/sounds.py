@@ -19,24 +19,28 @@ KIND = msg("sound file")
 FORMATS = ("WAV", "WAVEX", "FLAC")  # soundfile's names
 ENDINGS = (".wav", ".flac")
 RATES = range(1_000, 400_000)  # samples a second that a file may have
-MOST_NUMBERS = 64 << 20  # samples of all channels that are decoded
+BLOCK = 1 << 20  # samples of all channels that are decoded at a time
+LONGEST = 2 * 3600  # seconds of a sound that is read as several sources
+MOST_BYTES = 256 << 20  # of a file
 
 Samples = NDArray[np.float32]
 Sound = str | Samples
 """The path of a sound, or its samples (sample), from -1 to 1, at the rate of the settings."""
 
 
-def read_sound(source: Sound, settings: SoundSettings) -> Samples:
+def read_sound(source: Sound, settings: SoundSettings, longest: int | None = None) -> Samples:
     """The samples (sample) of a sound at the rate of the settings, the mean of its channels.
 
-    DataError for a file that is missing, too large or too long, empty, damaged or of another format; UsageError for
-    samples of another form, and where a package is not installed.
+    `longest`: its most seconds, where they are others than the settings'. DataError for a file that is missing, too
+    large or too long, empty, damaged or of another format; UsageError for samples of another form, and where a package
+    is not installed.
     """
+    seconds = longest or settings.seconds
     is_path = isinstance(source, str)
-    samples = _decoded(Path(source), settings) if is_path else _checked(source)
+    samples = _decoded(Path(source), settings.rate, seconds) if is_path else _checked(source)
     where = source if is_path else "samples"
-    if len(samples) > settings.seconds * settings.rate:
-        raise _too_long(where, settings.seconds)
+    if len(samples) > seconds * settings.rate:
+        raise _too_long(where, seconds)
     if not len(samples):
         raise DataError(f"{where}: there is no sound in it", hint="record it again, or leave it out", code="D157")
     return samples
@@ -47,18 +51,19 @@ def at_speed(samples: Samples, speed: float) -> Samples:
     return samples if speed == 1 else _packages()[1].resample(samples, speed, 1.0)
 
 
-def _decoded(path: Path, settings: SoundSettings) -> Samples:
+def _decoded(path: Path, rate: int, seconds: int) -> Samples:
     soundfile, soxr = _packages()
-    data = read_content(path, KIND)
+    data = read_content(path, KIND, MOST_BYTES)
     try:
         with soundfile.SoundFile(io.BytesIO(data)) as file:
             if file.format not in FORMATS:
                 raise ValueError(msg(f"its format is {file.format}"))
             if file.samplerate not in RATES:
                 raise ValueError(msg(f"it has {file.samplerate:,} samples a second"))
-            frames = min(settings.seconds * file.samplerate, MOST_NUMBERS // file.channels)
-            samples = file.read(frames + 1, dtype="float32", always_2d=True)
-            rate = file.samplerate
+            own_rate, size = file.samplerate, max(1, BLOCK // file.channels)
+            blocks = file.blocks(size, frames=seconds * own_rate + 1, dtype="float32", always_2d=True)
+            alone = [block.mean(axis=1, dtype=np.float32) for block in blocks]
+            samples = np.concatenate([np.zeros(0, np.float32), *alone])
     except (RuntimeError, ValueError, TypeError, OverflowError) as error:  # of soundfile, of a damaged file
         raise DataError(
             f"{path}: not a sound that can be read, or damaged",
@@ -66,16 +71,15 @@ def _decoded(path: Path, settings: SoundSettings) -> Samples:
             hint="formats are WAV and FLAC; open the file in a player and save it again, or remove it",
             code="D155",
         ) from error
-    if len(samples) > frames:
-        raise _too_long(str(path), frames // rate)
+    if len(samples) > seconds * own_rate:
+        raise _too_long(str(path), seconds)
     if not np.isfinite(samples).all():
         raise DataError(
             f"{path}: not all samples of the sound are numbers",
             hint="save it again with 16 bits a sample, or remove it",
             code="D158",
         )
-    alone = samples.mean(axis=1, dtype=np.float32)
-    return alone if rate == settings.rate else soxr.resample(alone, rate, settings.rate)
+    return samples if rate == own_rate else soxr.resample(samples, own_rate, rate)
 
 
 def _packages() -> tuple[Any, Any]:

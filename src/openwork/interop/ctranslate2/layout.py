@@ -5,9 +5,10 @@ self-attention are one matrix. Embeddings, output and positions are not here: th
 computed.
 """
 
-from openwork.models.settings import TransformerSettings
+from openwork.models.settings import SpeechSettings, TransformerSettings
 
 ENCODER, DECODER = "encoder", "decoder"
+StacksSettings = TransformerSettings | SpeechSettings  # of a model with an encoder and a decoder
 EMBEDDINGS, FIRST_EMBEDDINGS = "embeddings/weight", "embeddings_0/weight"  # the latter where inputs could be several
 OUTPUT, OUTPUT_BIAS = "decoder/projection/weight", "decoder/projection/bias"
 POSITIONS = "position_encodings/encodings"
@@ -30,7 +31,7 @@ FEEDFORWARDS: dict[str, tuple[int, bool]] = {
 }
 
 
-def places(settings: TransformerSettings) -> Places:
+def places(settings: StacksSettings) -> Places:
     """All arrays for a model of these settings."""
     found: Places = {}
     for layer in range(settings.encoder_layers):
@@ -60,7 +61,7 @@ def attentions(encoder_layers: int, decoder_layers: int) -> dict[str, str]:
     return scopes
 
 
-def _self_attention(layer: str, own: str, norm: str, settings: TransformerSettings) -> Places:
+def _self_attention(layer: str, own: str, norm: str, settings: StacksSettings) -> Places:
     name = f"{layer}/self_attention"
     found = _attention(name, f"{own}.self_attention", settings, ("query", "key", "value"))
     if settings.positions == "relative":
@@ -68,14 +69,14 @@ def _self_attention(layer: str, own: str, norm: str, settings: TransformerSettin
     return found | _norm(f"{name}/layer_norm", f"{own}.{norm}.norm", settings)
 
 
-def _attention(name: str, own: str, settings: TransformerSettings, *joined: tuple[str, ...]) -> Places:
+def _attention(name: str, own: str, settings: StacksSettings, *joined: tuple[str, ...]) -> Places:
     found: Places = {}
     for number, parts in enumerate((*joined, ("output",))):
         found |= _linear(f"{name}/linear_{number}", *(f"{own}.{part}" for part in parts), bias=settings.attention_bias)
     return found
 
 
-def _feedforward(layer: str, own: str, settings: TransformerSettings) -> Places:
+def _feedforward(layer: str, own: str, settings: StacksSettings) -> Places:
     _, gated = FEEDFORWARDS[settings.feedforward]
     name = f"{layer}/ffn"
     found = _norm(f"{name}/layer_norm", f"{own}.feedforward_wiring.norm", settings)
@@ -90,6 +91,6 @@ def _linear(name: str, *own: str, bias: bool) -> Places:
     return {f"{name}/{kind}": tuple(f"{one}.{kind}" for one in own) for kind in kinds}
 
 
-def _norm(name: str, own: str, settings: TransformerSettings) -> Places:
+def _norm(name: str, own: str, settings: StacksSettings) -> Places:
     kinds = {"gamma": "weight"} if settings.normalisation == "rms" else {"gamma": "weight", "beta": "bias"}
     return {f"{name}/{kind}": (f"{own}.{part}",) for kind, part in kinds.items()}

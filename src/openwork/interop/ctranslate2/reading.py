@@ -20,8 +20,17 @@ from openwork.base.symbols import SYMBOL_IDS
 from openwork.bundles.bundle import Bundle
 from openwork.bundles.settings import BundleSettings
 from openwork.decoding.settings import DecodingSettings
-from openwork.interop.ctranslate2.binary import read_binary
-from openwork.interop.ctranslate2.layout import DECODER, ENCODER, OUTPUT, OUTPUT_BIAS, POSITIONS, attentions, places
+from openwork.interop.ctranslate2.binary import Contents, read_binary
+from openwork.interop.ctranslate2.layout import (
+    DECODER,
+    ENCODER,
+    OUTPUT,
+    OUTPUT_BIAS,
+    POSITIONS,
+    StacksSettings,
+    attentions,
+    places,
+)
 from openwork.interop.ctranslate2.settings import Weights, embedding_scale, transformer_settings
 from openwork.interop.ctranslate2.vocabulary import Conventions, Tokens, read_conventions, read_tokens
 from openwork.interop.vocabulary import Vocabulary, token_names
@@ -50,13 +59,15 @@ class CTranslate2Model(NamedTuple):
     conventions: Conventions
 
 
-def read_ctranslate2(folder: Path, pieces: tuple[Sequence[str], Sequence[str]] | None = None) -> CTranslate2Model:
+def read_ctranslate2(
+    folder: Path, pieces: tuple[Sequence[str], Sequence[str]] | None = None, contents: Contents | None = None
+) -> CTranslate2Model:
     """The model in a folder of CTranslate2's; BundleError where it is damaged, or has parts that openwork has not.
 
     Binary versions 2 to 6; numbers of 8 and 16 bits become float32 with the same values. `pieces`: the names of the
-    pieces of source and target by openwork's ids, where there are tokenizers already.
+    pieces of source and target by openwork's ids, where there are tokenizers already. `contents`: of model.bin.
     """
-    contents = read_binary(folder / MODEL)
+    contents = contents or read_binary(folder / MODEL)
     conventions = read_conventions(folder, contents.version, contents.variables)
     weights = Weights(folder, contents)
     settings = transformer_settings(weights, conventions)
@@ -121,6 +132,12 @@ def _tensors(
     tensors = _embeddings(weights, settings, source, target)
     if settings.positions == "learned":
         tensors |= _positions(weights, settings)
+    return tensors | layer_tensors(weights, settings)
+
+
+def layer_tensors(weights: Weights, settings: StacksSettings) -> dict[str, Tensor]:
+    """The weights of all layers and of the norms around them."""
+    tensors: dict[str, Tensor] = {}
     for name, own in places(settings).items():
         tensors |= _parts(weights, name, own, settings)
     for scope, own in attentions(settings.encoder_layers, settings.decoder_layers).items():
@@ -131,7 +148,7 @@ def _tensors(
     return tensors
 
 
-def _parts(weights: Weights, name: str, own: tuple[str, ...], settings: TransformerSettings) -> dict[str, Tensor]:
+def _parts(weights: Weights, name: str, own: tuple[str, ...], settings: StacksSettings) -> dict[str, Tensor]:
     """One array of CTranslate2's as the weights of openwork's that it holds; a missing bias is zero."""
     found = weights.get(name)
     if found is None and name.endswith("/bias"):
@@ -215,7 +232,9 @@ DECODING = DecodingSettings(
 )
 
 
-def bundle_from_ctranslate2(folder: Path, tokenizers: TokenizerPair | None = None) -> Bundle:
+def bundle_from_ctranslate2(
+    folder: Path, tokenizers: TokenizerPair | None = None, contents: Contents | None = None
+) -> Bundle:
     """The bundle; it translates as CTranslate2 does, but never produces pad, unknown or start.
 
     `tokenizers`: by default those in the folder, as `write_ctranslate2` puts them there. BundleError where they lack
@@ -224,7 +243,7 @@ def bundle_from_ctranslate2(folder: Path, tokenizers: TokenizerPair | None = Non
     check_downloaded(folder)
     tokenizers = tokenizers or _own_tokenizers(folder)
     names = token_names(tokenizers.source), token_names(tokenizers.target)
-    read = read_ctranslate2(folder, names)
+    read = read_ctranslate2(folder, names, contents)
     _check_frame(folder, read.conventions)
     missing = read.target.left_out
     if missing:

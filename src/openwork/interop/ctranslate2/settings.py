@@ -88,6 +88,10 @@ class Weights:
                 return float(found.reshape(()))
         return None
 
+    def same(self, one: str, other: str) -> bool:
+        """Whether two names are those of one array."""
+        return self.contents.aliases.get(one, one) == self.contents.aliases.get(other, other)
+
     def unused(self) -> Iterator[str]:
         """The names of arrays that were never read and influence the result."""
         for name, numbers in self.contents.variables.items():
@@ -130,7 +134,7 @@ def transformer_settings(weights: Weights, conventions: Conventions) -> Transfor
             code="B011",
         )
     first = f"{layout.ENCODER}/layer_0"
-    layers = [_layers(side, contents.variables) for side in (layout.ENCODER, layout.DECODER)]
+    layers = [layer_count(side, contents.variables) for side in (layout.ENCODER, layout.DECODER)]
     width = int(weights.embeddings(layout.ENCODER).shape[1])
     rms = f"{first}/ffn/layer_norm/beta" not in weights
     values = {
@@ -139,7 +143,7 @@ def transformer_settings(weights: Weights, conventions: Conventions) -> Transfor
         "decoder_layers": layers[1],
         "feedforward_width": int(weights.matrix(f"{first}/ffn/linear_0/weight").shape[0]),
         "feedforward": _feedforward(weights, first),
-        "norm": "pre" if _alike(weights, "pre_norm", 1) else "post",
+        "norm": "pre" if alike(weights, "pre_norm", 1) else "post",
         "normalisation": "rms" if rms else "layer",
         "norm_epsilon": conventions.layer_norm_epsilon or (1e-6 if rms else 1e-5),
         "embedding_norm": f"{layout.ENCODER}/layernorm_embedding/gamma" in weights,
@@ -162,7 +166,7 @@ def transformer_settings(weights: Weights, conventions: Conventions) -> Transfor
 
 def _heads(weights: Weights, width: int, scopes: list[str]) -> dict[str, object]:
     """The settings of the attentions, which must all be alike."""
-    heads = int(_alike(weights, "num_heads", SPECIFICATIONS[weights.contents.specification]))
+    heads = int(alike(weights, "num_heads", SPECIFICATIONS[weights.contents.specification]))
     shared = 1 if _everywhere(weights, scopes, "multi_query") else _everywhere(weights, scopes, "num_heads_kv")
     head_width = _everywhere(weights, scopes, "head_dim")
     values: dict[str, object] = {"heads": heads, "key_value_heads": int(shared) if shared else None}
@@ -202,7 +206,7 @@ def embedding_scale(weights: Weights, side: str, width: int) -> float:
     return found
 
 
-def _alike(weights: Weights, name: str, default: float | None) -> float:
+def alike(weights: Weights, name: str, default: float | None) -> float:
     """A number that older revisions have once, and newer ones for encoder and decoder."""
     found = [weights.number(f"{side}/{name}", name) for side in (layout.ENCODER, layout.DECODER)]
     values = {default if one is None else one for one in found}
@@ -212,7 +216,7 @@ def _alike(weights: Weights, name: str, default: float | None) -> float:
     return value
 
 
-def _layers(side: str, variables: Mapping[str, np.ndarray]) -> int:
+def layer_count(side: str, variables: Mapping[str, np.ndarray]) -> int:
     numbers = {name.split("/")[1] for name in variables if name.startswith(f"{side}/layer_")}
     missing = next(count for count in range(len(numbers) + 1) if f"layer_{count}" not in numbers)
     return max(missing, 1)  # without any, the error names the first layer's weights
@@ -220,7 +224,7 @@ def _layers(side: str, variables: Mapping[str, np.ndarray]) -> int:
 
 def _feedforward(weights: Weights, layer: str) -> str:
     gated = f"{layer}/ffn/linear_0_noact/weight" in weights
-    activation = int(_alike(weights, "activation", 0))
+    activation = int(alike(weights, "activation", 0))
     for kind, known in layout.FEEDFORWARDS.items():
         if known == (activation, gated):
             return kind

@@ -18,6 +18,7 @@ from openwork.text.tokenizer import SYMBOL_NAMES
 
 CONFIG = "config.json"
 SHARED, SOURCE, TARGET = "shared_vocabulary", "source_vocabulary", "target_vocabulary"
+VOCABULARY = "vocabulary"  # of a model with one side of text
 MOST_BYTES = 64 << 20  # of a vocabulary or a configuration
 CONFIGURED = 6  # the first binary version with a config.json; older ones have variables instead
 
@@ -46,18 +47,20 @@ class Conventions(BaseModel, frozen=True, strict=True):
 
 def read_conventions(folder: Path, version: int, variables: Mapping[str, np.ndarray]) -> Conventions:
     """From config.json, or for an older binary version from the variables; BundleError where they are not usable."""
-    path = folder / CONFIG
-    if version >= CONFIGURED:
-        values = _read_json(path)
-        if not isinstance(values, dict):
-            raise _unusable(path, "it is no table of keys")
-    else:
-        values = _earlier(variables)
+    values = read_config(folder) if version >= CONFIGURED else _earlier(variables)
     try:
         return Conventions.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
-        raise _unusable(path, f"{first['loc'][0]} is {first['input']!r}") from error
+        raise unusable(folder / CONFIG, f"{first['loc'][0]} is {first['input']!r}") from error
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """The keys of config.json."""
+    values = _read_json(folder / CONFIG)
+    if not isinstance(values, dict):
+        raise unusable(folder / CONFIG, "it is no table of keys")
+    return values
 
 
 def _earlier(variables: Mapping[str, np.ndarray]) -> dict[str, Any]:
@@ -115,14 +118,17 @@ def read_tokens(folder: Path, unknown: str) -> tuple[list[str], list[str]]:
     for name in (SOURCE, TARGET):
         tokens = _read_list(folder, name)
         if tokens is None:
-            raise BundleError(
-                f"{folder}: the model of CTranslate2 has no {name}",
-                why=f"neither {name}.json nor {name}.txt is there",
-                hint="copy the whole folder of the model",
-                code="B013",
-            )
+            raise _lacking(folder, name)
         found.append(_with_unknown(tokens, unknown))
     return found[0], found[1]
+
+
+def read_vocabulary(folder: Path) -> list[str]:
+    """The tokens of a model with one vocabulary."""
+    tokens = _read_list(folder, VOCABULARY)
+    if tokens is None:
+        raise _lacking(folder, VOCABULARY)
+    return tokens
 
 
 def _with_unknown(tokens: list[str], unknown: str) -> list[str]:
@@ -134,7 +140,7 @@ def _read_list(folder: Path, name: str) -> list[str] | None:
     if path.exists():
         tokens = _read_json(path)
         if not isinstance(tokens, list) or not all(isinstance(token, str) for token in tokens):
-            raise _unusable(path, "it is no list of texts")
+            raise unusable(path, "it is no list of texts")
         return tokens
     path = folder / f"{name}.txt"
     if not path.exists():
@@ -148,21 +154,30 @@ def _decoded(path: Path) -> str:
     with open_binary(path) as file:
         data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
-        raise _unusable(path, f"it has more than {MOST_BYTES:,} bytes")
+        raise unusable(path, f"it has more than {MOST_BYTES:,} bytes")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise _unusable(path, "it is not UTF-8 text") from error
+        raise unusable(path, "it is not UTF-8 text") from error
 
 
 def _read_json(path: Path) -> Any:
     try:
         return json.loads(_decoded(path))
     except (ValueError, RecursionError) as error:
-        raise _unusable(path, "it is not whole JSON") from error
+        raise unusable(path, "it is not whole JSON") from error
 
 
-def _unusable(path: Path, why: str) -> BundleError:
+def _lacking(folder: Path, name: str) -> BundleError:
+    return BundleError(
+        f"{folder}: the model of CTranslate2 has no {name}",
+        why=f"neither {name}.json nor {name}.txt is there",
+        hint="copy the whole folder of the model",
+        code="B013",
+    )
+
+
+def unusable(path: Path, why: str) -> BundleError:
     return BundleError(
         f"{path}: not understood as a part of a model of CTranslate2",
         why=why,

@@ -66,10 +66,15 @@ Kind = TypeVar("Kind", bound=BaseModel)
 
 
 def read_generation(folder: Path) -> Generation:
-    """The settings of the search, which older folders have in config.json."""
+    """The settings of the search."""
+    return read_generation_keys(Generation, folder)
+
+
+def read_generation_keys(kind: type[Kind], folder: Path) -> Kind:
+    """Keys of the search, which older folders have in config.json."""
     name = GENERATION if (folder / GENERATION).is_file() else CONFIG
     content = {key: value for key, value in read_json_object(folder / name).items() if value is not None}
-    return validated(Generation, content, folder / name)
+    return validated(kind, content, folder / name)
 
 
 def known_activation(name: str, known: Mapping[str, str], path: Path) -> str:

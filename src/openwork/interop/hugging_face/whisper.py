@@ -24,13 +24,16 @@ from openwork.interop.exports import HF_ACTIVATIONS, HF_EPSILON, WHISPER_RATE, h
 from openwork.interop.hugging_face import folder as hf
 from openwork.interop.hugging_face.bart import LAYERS, EncoderDecoderConfig, check_layers
 from openwork.interop.hugging_face.tokenizers import never_written, read_single, symbol_ids, write_framed
+from openwork.interop.hugging_face.whisper_symbols import read_symbols, symbol_keys
+from openwork.interop.transcripts import own_transcript, with_timestamps
 from openwork.interop.vocabulary import Vocabulary, own_vocabulary, sizes_differ
 from openwork.models.build import model_with_weights
 from openwork.models.settings import SpeechSettings
-from openwork.nn.positions import split_sinusoids
+from openwork.nn.positions import is_split_sinusoids, split_sinusoids
 from openwork.signals.mel import SoundFrames
 from openwork.signals.settings import SoundSettings
 from openwork.text.external.adapted import AdaptedTokenizer
+from openwork.text.external.library import HuggingFaceTokenizer
 from openwork.text.pair import TokenizerPair
 from openwork.text.pieces.learnt import LearntTokenizer
 from openwork.text.tokenizer import Tokenizer
@@ -39,7 +42,6 @@ PREPROCESSOR = "preprocessor_config.json"
 CLASS = "WhisperForConditionalGeneration"
 WAVES = "model.encoder.embed_positions.weight"  # constants, which Hugging Face's files keep among the weights
 KEY_BIAS = "k_proj.bias"
-TOLERANCE = 1e-3  # of the waves, which may be rounded to 16 bits
 
 
 def whisper_places(settings: SpeechSettings) -> Iterator[hf.WeightPlace]:
@@ -78,11 +80,15 @@ def bundle_from_whisper(folder: Path, content: Mapping[str, object]) -> Bundle:
 
     BundleError for what is missing, damaged, pickled, or of a kind that openwork has not.
     """
-    found = read_single(folder)
+    found, symbols = read_single(folder), read_symbols(folder)
+    size = hf.validated(WhisperConfig, dict(content), folder / hf.CONFIG).vocab_size
+    if isinstance(found, HuggingFaceTokenizer) and symbols.timestamps == found.vocabulary_size < size:
+        found = with_timestamps(found, size)
     tokenizer = found if isinstance(found, Tokenizer) else AdaptedTokenizer(found)
     assert isinstance(tokenizer, AdaptedTokenizer | LearntTokenizer)
     read, sound = read_whisper(folder, content, tokenizer)
-    settings = BundleSettings(model=read.settings, sound=sound, decoding=read.decoding)
+    transcript = own_transcript(symbols, read.target, folder)
+    settings = BundleSettings(model=read.settings, sound=sound, decoding=read.decoding, transcript=transcript)
     return Bundle(settings, TokenizerPair(SoundFrames(sound), tokenizer), read.model, card=hf.card_of(folder))
 
 
@@ -141,8 +147,8 @@ def _sound(config: WhisperConfig, folder: Path, weights: Mapping[str, Tensor]) -
     prepared = hf.validated(SoundPreprocessor, hf.read_json_object(path) if path.is_file() else {}, path)
     seconds, rest = divmod(config.max_source_positions, 50)
     waves = weights.get(WAVES)
-    expected = split_sinusoids(config.max_source_positions, config.width)
-    is_sinusoidal = waves is None or (waves.shape == expected.shape and torch.allclose(waves, expected, atol=TOLERANCE))
+    shape = (config.max_source_positions, config.width)
+    is_sinusoidal = waves is None or (waves.shape == shape and is_split_sinusoids(waves))
     if prepared != SoundPreprocessor() or rest or not is_sinusoidal:
         raise BundleError(
             f"{folder}: a Whisper that reads sounds in another way",
@@ -180,6 +186,9 @@ def write_whisper(folder: Path, bundle: Bundle) -> None:
         **symbols,
     }
     generation = _generation(bundle.settings.decoding, vocabulary, settings.table_size)
+    written = symbol_keys(bundle.settings.transcript, vocabulary, folder)
+    never = {*generation["suppress_tokens"], *written.get("suppress_tokens", ())}
+    generation |= {**written, "suppress_tokens": sorted(never)}
     hf.write_files(folder, config, symbols | generation, found)
     preparation = {
         "feature_extractor_type": "WhisperFeatureExtractor",

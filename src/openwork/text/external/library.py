@@ -8,6 +8,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from tokenizers import AddedToken
 from tokenizers import Tokenizer as LibraryTokenizer
 
 from openwork.base.errors import DataError
@@ -25,7 +26,7 @@ MOST_IDS = 10_000_000  # a library that is given a larger id takes memory for al
 _SYMBOLS = (
     ("<pad>", "[PAD]", "<|pad|>", "<|endoftext|>"),
     ("<unk>", "[UNK]", "<|unk|>"),
-    ("<s>", "[CLS]", "<bos>", "<|startoftext|>", "<|begin_of_text|>", "<|endoftext|>"),
+    ("<s>", "[CLS]", "<bos>", "<|startoftext|>", "<|begin_of_text|>", "<|startoftranscript|>", "<|endoftext|>"),
     ("</s>", "[SEP]", "<eos>", "<|endoftext|>", "<|end_of_text|>"),
 )
 
@@ -64,6 +65,12 @@ class HuggingFaceTokenizer(ExternalTokenizer):
                 return cls(LibraryTokenizer.from_str(content))
         except Exception as error:  # the library raises plain Exception for whatever it does not like
             raise ValueError(str(error)) from error
+
+    def with_symbols(self, names: Sequence[str]) -> "HuggingFaceTokenizer":
+        """This with further special symbols, which get the next ids; no text is decoded to them."""
+        library = LibraryTokenizer.from_str(self.content())
+        library.add_special_tokens([AddedToken(name, special=True, normalized=False) for name in names])
+        return HuggingFaceTokenizer(library)
 
     def content(self) -> str:
         return self.library.to_str()
