@@ -17,7 +17,7 @@ from openwork.decoding.settings import DecodingSettings
 from openwork.models.families import ModelSettings
 from openwork.signals.mel import SoundFrames
 from openwork.signals.patches import PicturePatches
-from openwork.signals.settings import PictureSettings, SoundSettings
+from openwork.signals.settings import PictureSettings, SeriesSettings, SoundSettings
 from openwork.text.forms import SegmentPairTokenizer, WordLevelTokenizer, unwrapped
 from openwork.text.pair import TokenizerPair
 from openwork.text.pieces.alphabet import Again
@@ -30,6 +30,7 @@ class BundleSettings(Settings):
     model: ModelSettings
     picture: PictureSettings | None = Field(default=None, description="how pictures are prepared")
     sound: SoundSettings | None = Field(default=None, description="how sounds are prepared")
+    series: SeriesSettings | None = Field(default=None, description="how series are prepared")
     decoding: DecodingSettings = DecodingSettings()
     source_language: str | None = Field(default=None, description="language of the source, such as en")
     target_language: str | None = Field(default=None, description="language of the target, such as de")
