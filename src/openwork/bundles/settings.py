@@ -15,6 +15,7 @@ from openwork.base.tasks import Task, task_of
 from openwork.bundles.folder import CONFIG, WEIGHTS
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.families import ModelSettings
+from openwork.signals.bins import Bins
 from openwork.signals.mel import SoundFrames
 from openwork.signals.patches import PicturePatches
 from openwork.signals.settings import PictureSettings, SeriesSettings, SoundSettings
@@ -101,11 +102,25 @@ class _Encoding(Protocol):
     model: Any
     picture: PictureSettings | None
     sound: SoundSettings | None
+    series: SeriesSettings | None
 
 
 def load_tokenizers(folder: Path, settings: _Encoding) -> TokenizerPair:
     """The tokenizers in the folder of a run or bundle, as its task needs them; sources that are no text need none."""
-    return tokenizers_for_task(TokenizerPair.load(folder, encoder_of(settings)), task_of(settings.model))
+    return bins_checked(
+        tokenizers_for_task(TokenizerPair.load(folder, encoder_of(settings)), task_of(settings.model)), settings, folder
+    )
+
+
+def bins_checked(tokenizers: TokenizerPair, settings: _Encoding, place: Path) -> TokenizerPair:
+    """The same tokenizers; BundleError where their pieces are not the bins of [series]."""
+    if settings.series is not None and getattr(tokenizers.target, "names", []) != Bins(settings.series).names:
+        raise BundleError(
+            f"{place}: its pieces are not the {settings.series.bins:,} bins up to {settings.series.limit:g} of [series]",
+            hint="leave series.bins and series.limit out: a model keeps those that it was trained with",
+            code="B078",
+        )
+    return tokenizers
 
 
 def encoder_of(settings: _Encoding) -> SourceEncoder | None:

@@ -35,6 +35,9 @@ class SetOptions:
     ] = None
 
     series: Annotated[Path | None, Option(help="A CSV or Parquet file of series, one value a line, instead.")] = None
+    season: Annotated[
+        int | None, Option(min=1, max=LENGTH, help="Of series: values of a season; else the bundle's.")
+    ] = None
 
     def check(self) -> None:
         """UsageError unless one test set is named."""
@@ -84,9 +87,6 @@ def evaluate(
     next_name: Annotated[
         bool, Option("--next", help="For a language model of names: score the ten that it ranks highest.")
     ] = False,
-    season: Annotated[
-        int | None, Option(min=1, max=LENGTH, help="For series: values of a season; else the bundle's.")
-    ] = None,
     out: Annotated[
         Path | None, Option("--out", "-o", help="Folder for texts and scores, for openwork compare.")
     ] = None,
@@ -129,7 +129,7 @@ def evaluate(
                 code="U126",
             )
         with progress(len(tested.pairs), "forecasting") as advanced:
-            scores = evaluate_forecasts(loaded, tested, advanced, season=season)
+            scores = evaluate_forecasts(loaded, tested, advanced, season=test.season)
         print_result(scores.to_json, scores.lines, as_json=as_json)
         return
     if next_name:

@@ -22,7 +22,7 @@ def forecast(
     seed: Annotated[int, Option(min=0, max=SEED, help="Random seed of the samples.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Predict how series go on: quantiles of sampled continuations.
+    """Predict how series go on, as quantiles.
 
     openwork forecast series sales.csv --steps 6
 

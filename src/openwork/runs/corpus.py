@@ -4,11 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
+from pathlib import Path
 
 from openwork.base.errors import BundleError, DataError
 from openwork.base.limits import LENGTH
 from openwork.base.tasks import task_of
-from openwork.bundles.settings import encoder_of, load_tokenizers, tokenizers_for_task, vocabulary_lines
+from openwork.bundles.settings import bins_checked, encoder_of, load_tokenizers, tokenizers_for_task, vocabulary_lines
 from openwork.data.batching import CorpusMixture
 from openwork.data.filters import FilterReport
 from openwork.data.pairs import (
@@ -161,4 +162,4 @@ def new_tokenizers(settings: RunSettings, pairs: PairSource, report: Report) -> 
         learnt = train_pair(sources, pairs.side("target"), settings.text)
     else:
         learnt = Pretrained.of(tuning.from_bundle).tokenizers_for(settings, pairs.side("source"), pairs.side("target"))
-    return tokenizers_for_task(learnt, task_of(settings.model))
+    return bins_checked(tokenizers_for_task(learnt, task_of(settings.model)), settings, Path(tuning.from_bundle or ""))
