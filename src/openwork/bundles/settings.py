@@ -116,7 +116,7 @@ def bins_checked(tokenizers: TokenizerPair, settings: _Encoding, place: Path) ->
     """The same tokenizers; BundleError where their pieces are not the bins of [series]."""
     if settings.series is not None and getattr(tokenizers.target, "names", []) != Bins(settings.series).names:
         raise BundleError(
-            f"{place}: its pieces are not the {settings.series.bins:,} bins up to {settings.series.limit:g} of [series]",
+            f"{place}: its pieces are not the bins of [series]",
             hint="leave series.bins and series.limit out: a model keeps those that it was trained with",
             code="B078",
         )

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from openwork.base.config import fingerprint
 from openwork.base.errors import DataError
+from openwork.data.readers.series import is_number
 from openwork.data.records import Pair
 from openwork.data.sources import PairSource
 from openwork.signals.bins import Bins
@@ -17,15 +18,14 @@ from openwork.signals.settings import SeriesSettings
 
 def values_of(text: str, place: str) -> list[float]:
     """The numbers of a text; DataError for another text, which names its place."""
-    try:
-        return [float(word) for word in text.split()]
-    except ValueError as error:
+    words = text.split()
+    if wrong := [word for word in words if not is_number(word)]:
         raise DataError(
-            f"{place}: not a series of numbers",
-            why=str(error),
+            f"{place}: not a series of numbers: {wrong[0][:40]}",
             hint="name a file of series in data.series, or a corpus of series; texts need no section [series]",
             code="D159",
-        ) from error
+        )
+    return list(map(float, words))
 
 
 def origins(pair: Pair, settings: SeriesSettings, place: str) -> Iterator[tuple[list[float], list[float]]]:

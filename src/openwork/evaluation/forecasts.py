@@ -89,11 +89,11 @@ def _errors(
 
 def baselines(season: int) -> dict[str, Method]:
     """The last value, the last season if there is one, and ETS."""
-    seasonal = {"seasonal naive": _naive(season)} if season > 1 else {}
-    return {"last value": _naive(1), **seasonal, "ETS": _ets(season)}
+    seasonal = {"seasonal naive": naive(season)} if season > 1 else {}
+    return {"last value": naive(1), **seasonal, "ETS": ets(season)}
 
 
-def _naive(season: int) -> Method:
+def naive(season: int) -> Method:
     """The last value of the same place in a season, which is the median; its errors are changes over as many values."""
 
     def forecast(history: History, steps: int, seed: int) -> Values:
@@ -108,7 +108,7 @@ def _naive(season: int) -> Method:
     return forecast
 
 
-def _ets(season: int) -> Method:
+def ets(season: int) -> Method:
     """Exponential smoothing with additive errors, its trend and season chosen by AICc (Hyndman et al. 2002)."""
     try:
         from statsmodels.tsa.exponential_smoothing.ets import ETSModel  # type: ignore[import-not-found]

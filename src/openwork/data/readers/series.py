@@ -50,7 +50,7 @@ def read_series(path: Path, columns: Sequence[str] = ()) -> Columns:
     rows = _parquet_rows(path) if path.name.lower().endswith(PARQUET) else _csv_rows(path)
     header = list(next(rows, ("", ()))[1])
     lines = list(islice(rows, 1))  # of values
-    names = columns or [name for _, row in lines for name, cell in zip(header, row, strict=False) if _is_number(cell)]
+    names = columns or [name for _, row in lines for name, cell in zip(header, row, strict=False) if is_number(cell)]
     if not lines or not names or any(header.count(name) != 1 for name in names):
         raise DataError(
             f"{path}: it has no series: {', '.join(names) or msg('no column begins with a number')}",
@@ -65,14 +65,14 @@ def read_series(path: Path, columns: Sequence[str] = ()) -> Columns:
         if len(row) != len(header):
             raise _wrong(place, msg(f"{len(row)} columns, the first line names {len(header)}"))
         for column, values in found:
-            if not _is_number(row[column]):
+            if not is_number(row[column]):
                 shown = f"{header[column]}: {str(row[column])[:40]!r}"
                 raise _wrong(place, msg(f"{shown} is not a number from {-LARGEST:g} to {LARGEST:g}"))
             values.append(float(row[column]))
     return {name: values for name, (_, values) in zip(names, found, strict=True)}
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
     """Whether it is a finite number that can be calculated with."""
     try:
         return not isinstance(value, bool) and math.isfinite(float(value)) and abs(float(value)) <= LARGEST
