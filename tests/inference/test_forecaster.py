@@ -171,6 +171,9 @@ def test_what_cannot_be_scored_is_refused(folder: Path, monkeypatch: pytest.Monk
         pytest.importorskip("statsmodels", reason="needs the extra series")
         evaluate_forecasts(bundle(), tested, ignore_progress)
     assert refused.value.code == "D164"
+    with pytest.raises(DataError) as refused:
+        evaluate_forecasts(bundle(), tested, ignore_progress, season=7)
+    assert refused.value.code == "D164"
     arguments = ["evaluate", str(folder / "bundle"), "--series", str(folder / "table.csv")]
     assert "U126" in CliRunner().invoke(app, [*arguments, "--next"]).output
     assert "D160" in CliRunner().invoke(app, arguments).output

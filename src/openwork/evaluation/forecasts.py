@@ -66,14 +66,15 @@ def _errors(
     methods: dict[str, Method], tested: EvaluationSet, settings: SeriesSettings, advanced: OnProgress
 ) -> Iterator[list[tuple[float, float]]]:
     """The MASE and the CRPS of each method's forecast, from one origin after another."""
-    seed = 0
+    seed, needed = 0, settings.season * -(-settings.horizon // settings.season) + 1  # for a change over as many seasons
     for number, pair in enumerate(tested.pairs, start=1):
         place = f"{tested.name}: series {number}"
         for before, after in origins(pair, settings, place):
-            if not (unit := naive_error(before, settings.season)) > 0:
+            unit = naive_error(before, settings.season)
+            if len(before) < needed or not unit > 0:
                 raise DataError(
-                    f"{place}: the values before the test never change from one season to the next",
-                    why=f"MASE divides by that change, over {settings.season:,} values",
+                    f"{place}: the values before the test are too few, or never change from one season to the next",
+                    why=f"MASE divides by that change, over {settings.season:,} values; {needed:,} must come before",
                     hint="name another season, or leave this series out",
                     code="D164",
                 )
