@@ -50,7 +50,11 @@ def found(folder: Path | None) -> str:
 
 CORPORA = {
     name: NamedCorpus(
-        TERMS, f"statsmodels (datasets.{', '.join(parts)})", partial(read, parts), pairs=(len(parts),) * 3, found=found
+        TERMS,
+        f"statsmodels (datasets.{', '.join(parts)})",
+        partial(read, parts),
+        pairs=(len(parts), len(parts), len(parts)),
+        found=found,
     )
     for name, parts in NAMES.items()
 }
