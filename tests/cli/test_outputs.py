@@ -29,7 +29,7 @@ READ = {
     "bundle", "bundle_by_name", "named", "source", "target", "valid_source", "valid_target", "reference", "file",
     "train_source", "train_reference", "train_file", "text", "run_file", "from_bundle", "folder", "paths",
     "source_tokenizer", "target_tokenizer", "tokenizer", "shortlist", "terms", "first", "second", "against",
-    "examples", "settings", "experiment", "pictures", "valid_pictures", "sounds", "valid_sounds", "files",
+    "examples", "settings", "experiment", "pictures", "valid_pictures", "sounds", "valid_sounds", "files", "series",
 }  # fmt: skip
 TEXTS = ("home/s.en", "home/s.de")
 BUNDLE = ("--bundle", "home/bundle")

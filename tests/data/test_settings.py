@@ -14,7 +14,7 @@ CORPUS, FILE = {"corpus": "copy"}, {"file": "a.tmx"}
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({}, "name exactly one of: corpus, source and target, file, text, pictures, sounds, tsv, mix"),
+        ({}, "name exactly one of: corpus, source and target, file, text, pictures, sounds, series, tsv, mix"),
         (CORPUS | FILE, "name exactly one of"),
         (FILE | {"tsv": "b.tsv"}, "name exactly one of"),
         (CORPUS | {"mix": [FILE]}, "name exactly one of"),

@@ -22,7 +22,8 @@ def test_every_setting_is_known_and_described():
     """No value of a run is missing from the list of keys, and none is without its meaning."""
     values = resolve_run(Layer({"data": {"corpus": "copy"}})).model_dump(mode="json")
     names = {key.name for key in known_keys()}
-    assert {name for name, _ in leaves(values)} <= names | {"picture", "sound"}  # sections that a run of texts has not
+    others = {"picture", "sound", "series"}  # sections that a run of texts has not
+    assert {name for name, _ in leaves(values)} <= names | others
     assert [key.name for key in known_keys() if not (key.description and key.takes)] == []
 
 

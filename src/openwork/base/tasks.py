@@ -26,8 +26,11 @@ COMMANDS: dict[Task, str] = {
 """The command for a bundle of each task."""
 
 
-def first_use(model: Any, bundle: str) -> str:
-    """What to type to use a new bundle with these settings of its model."""
+def first_use(settings: Any, bundle: str) -> str:
+    """What to type to use a new bundle with these settings of its run."""
+    model = settings.model
+    if settings.series is not None:
+        return msg(f"try: openwork forecast {bundle} FILE.csv")
     if getattr(model, "reads", "text") == "sounds":
         return msg(f"try: openwork transcribe {bundle} FILE.wav")
     if (task := task_of(model)) == "language-model":

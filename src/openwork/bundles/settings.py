@@ -15,9 +15,10 @@ from openwork.base.tasks import Task, task_of
 from openwork.bundles.folder import CONFIG, WEIGHTS
 from openwork.decoding.settings import DecodingSettings, TranscriptSettings
 from openwork.models.families import ModelSettings
+from openwork.signals.bins import Bins
 from openwork.signals.mel import SoundFrames
 from openwork.signals.patches import PicturePatches
-from openwork.signals.settings import PictureSettings, SoundSettings
+from openwork.signals.settings import PictureSettings, SeriesSettings, SoundSettings
 from openwork.text.forms import SegmentPairTokenizer, WordLevelTokenizer, unwrapped
 from openwork.text.pair import TokenizerPair
 from openwork.text.pieces.alphabet import Again
@@ -30,6 +31,7 @@ class BundleSettings(Settings):
     model: ModelSettings
     picture: PictureSettings | None = Field(default=None, description="how pictures are prepared")
     sound: SoundSettings | None = Field(default=None, description="how sounds are prepared")
+    series: SeriesSettings | None = Field(default=None, description="how series are prepared")
     decoding: DecodingSettings = DecodingSettings()
     transcript: TranscriptSettings | None = Field(default=None, description="the symbols of Whisper's texts")
     source_language: str | None = Field(default=None, description="language of the source, such as en")
@@ -101,11 +103,25 @@ class _Encoding(Protocol):
     model: Any
     picture: PictureSettings | None
     sound: SoundSettings | None
+    series: SeriesSettings | None
 
 
 def load_tokenizers(folder: Path, settings: _Encoding) -> TokenizerPair:
     """The tokenizers in the folder of a run or bundle, as its task needs them; sources that are no text need none."""
-    return tokenizers_for_task(TokenizerPair.load(folder, encoder_of(settings)), task_of(settings.model))
+    return bins_checked(
+        tokenizers_for_task(TokenizerPair.load(folder, encoder_of(settings)), task_of(settings.model)), settings, folder
+    )
+
+
+def bins_checked(tokenizers: TokenizerPair, settings: _Encoding, place: Path) -> TokenizerPair:
+    """The same tokenizers; BundleError where their pieces are not the bins of [series]."""
+    if settings.series is not None and getattr(tokenizers.target, "names", []) != Bins(settings.series).names:
+        raise BundleError(
+            f"{place}: its pieces are not the bins of [series]",
+            hint="leave series.bins and series.limit out: a model keeps those that it was trained with",
+            code="B080",
+        )
+    return tokenizers
 
 
 def encoder_of(settings: _Encoding) -> SourceEncoder | None:

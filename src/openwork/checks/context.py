@@ -111,8 +111,9 @@ class VerifyContext:
         return self.spot(DivergencePlace("", TARGET, position), probe, sentence)
 
     def within(self, length: int) -> int:
-        """`length`, or the maximum length of a model with learned positions."""
-        return length if self.model.maximum_length is None else min(length, self.model.maximum_length)
+        """`length`, or the maximum length of a model with learned positions; half of it where a target continues."""
+        most = self.model.maximum_length
+        return length if most is None else min(length, most // (1 + self.model.continues))
 
 
 def _fill(ids: tuple[int, ...], size: int) -> tuple[int, ...]:

@@ -49,6 +49,7 @@ GROUPS = (
         "fill": CommandEntry("labelling", "fill", "Fill the gaps, written [MASK], of each line of standard input."),
         "answer": CommandEntry("labelling", "answer", "Find the answer to a question in a text, line for line."),
         "complete": CommandEntry("complete", "complete", "Continue each line of standard input with a language model."),
+        "forecast": CommandEntry("forecast", "forecast", "Predict how series go on, as quantiles."),
         "score": CommandEntry("score", "score", "Score given translations by their probability."),
         "shortlist": CommandEntry(
             "translate", "shortlist", "Learn a shortlist of pieces, which makes translation faster."

@@ -22,9 +22,10 @@ class SetOptions:
     corpus: Annotated[str | None, Option(help="A known corpus instead of files, such as multi30k-en-de.")] = None
     split: Annotated[str, Option(help="Split of the corpus.")] = "valid"
     file: Annotated[Path | None, Option(help="One file of columns with a header line instead.")] = None
-    columns: Annotated[str, Option(help="Its columns: one or two of the source, then that of the label.")] = (
-        "sentence,label"
-    )
+    columns: Annotated[
+        str | None,
+        Option(help="Its columns: one or two of the source, then that of the label; else sentence,label. Or series."),
+    ] = None
 
     pictures: Annotated[
         Path | None, Option(help="A folder of pictures with a subfolder for each class, or a CSV file, instead.")
@@ -33,20 +34,28 @@ class SetOptions:
         Path | None, Option(help="A CSV file of sounds and their texts, or a folder of sounds, instead.")
     ] = None
 
+    series: Annotated[Path | None, Option(help="A CSV or Parquet file of series, one value a line, instead.")] = None
+    season: Annotated[
+        int | None, Option(min=1, max=LENGTH, help="Of series: values of a season; else the bundle's.")
+    ] = None
+
     def check(self) -> None:
         """UsageError unless one test set is named."""
         files = self.source is not None and self.reference is not None
-        chosen = files + sum(one is not None for one in (self.corpus, self.file, self.pictures, self.sounds))
+        chosen = files + sum(
+            one is not None for one in (self.corpus, self.file, self.pictures, self.sounds, self.series)
+        )
         if chosen != 1 or (self.source is None) != (self.reference is None):
             raise UsageError(
                 "name what to evaluate on",
-                hint="give --source and --reference, or --corpus, or --file with --columns, or --pictures, or --sounds",
+                hint="give --source and --reference, or --corpus, or --file with --columns, or --pictures, --sounds or "
+                "--series",
                 code="U010",
             )
 
     @property
     def files(self) -> tuple[Path | None, ...]:
-        return self.source, self.reference, self.file, self.pictures, self.sounds
+        return self.source, self.reference, self.file, self.pictures, self.sounds, self.series
 
     def read(self) -> Any:
         from openwork.data.readers.file_lists import PICTURES, SOUNDS
@@ -55,13 +64,15 @@ class SetOptions:
         for path, kind in ((self.pictures, PICTURES), (self.sounds, SOUNDS)):
             if path is not None:
                 return EvaluationSet.of_files(path, kind)
+        if self.series is not None:
+            return EvaluationSet.of_series(self.series, self.column_names if self.columns else ())
         if self.file is not None:
             return EvaluationSet.of_columns(self.file, self.column_names)
         return EvaluationSet.read(self.source, self.reference, self.corpus, self.split)
 
     @property
     def column_names(self) -> list[str]:
-        return [name.strip() for name in self.columns.split(",")]
+        return [name.strip() for name in (self.columns or "sentence,label").split(",")]
 
 
 def evaluate(
@@ -92,6 +103,8 @@ def evaluate(
     openwork evaluate summaries --corpus docstrings --texts
 
     openwork evaluate films --corpus movielens-100k --next
+
+    openwork evaluate series --corpus monthly-series --split test
     """
     test.check()
     if texts and next_name:
@@ -106,6 +119,19 @@ def evaluate(
     if out is not None:
         check_folder(out, EVALUATION, [bundle, *test.files])
     tested = test.read()
+    if loaded.settings.series is not None or test.series is not None:
+        from openwork.evaluation.forecasts import evaluate_forecasts
+
+        if texts or next_name or out is not None:
+            raise UsageError(
+                "forecasts are scored beside their baselines, without --texts, --next and --out",
+                hint="leave these options out; --json writes all scores",
+                code="U126",
+            )
+        with progress(len(tested.pairs), "forecasting") as advanced:
+            scores = evaluate_forecasts(loaded, tested, advanced, season=test.season)
+        print_result(scores.to_json, scores.lines, as_json=as_json)
+        return
     if next_name:
         with progress(len(tested.pairs), "ranking") as advanced:
             result, saved = evaluate_next(loaded, tested, advanced)

@@ -393,4 +393,4 @@ def report_result(written: Path, settings: "RunSettings", out: Path) -> None:
     from openwork.base.tasks import first_use
 
     report(f"done: the translator is {written}")
-    report(first_use(settings.model, shlex.quote(str(out))))
+    report(first_use(settings, shlex.quote(str(out))))

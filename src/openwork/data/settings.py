@@ -29,6 +29,9 @@ class OriginSettings(Settings):
     sounds: str | None = option(
         None, "CSV file of sounds with the columns file and text, or folder with a subfolder for each class"
     )
+    series: str | None = option(
+        None, "CSV or Parquet file of series, one value a line, divided by time: 70 % to learn from, 10 % to validate"
+    )
     side: Literal["source", "target"] | None = option(
         None, "only this side of the pairs, as sentences without a source; None: both"
     )
@@ -36,7 +39,7 @@ class OriginSettings(Settings):
     columns: tuple[str, ...] = option(
         (),
         "names in the first line of a file of columns with tabs between: that of the source, or two of "
-        "them for pairs of sentences, and last that of the label",
+        "them for pairs of sentences, and last that of the label; of data.series the columns that are read",
     )
 
     @field_validator("format")
@@ -57,7 +60,7 @@ class OriginSettings(Settings):
                     hint="name the file of the other side as well, or neither",
                     code="C016",
                 )
-        if self.columns and not 2 <= len(self.columns) <= 3:
+        if self.columns and self.series is None and not 2 <= len(self.columns) <= 3:
             raise RuleError(
                 f"data.columns names {len(self.columns)} columns",
                 hint='name two or three, such as ["sentence1", "sentence2", "label"]',
@@ -69,7 +72,9 @@ class OriginSettings(Settings):
     def origins(self) -> list[str]:
         """The keys that name the pairs."""
         return [
-            key for key in ("corpus", "source", "file", "text", "pictures", "sounds") if getattr(self, key) is not None
+            key
+            for key in ("corpus", "source", "file", "text", "pictures", "sounds", "series")
+            if getattr(self, key) is not None
         ]
 
 
@@ -89,7 +94,8 @@ class MixSettings(OriginSettings):
         if len(self.origins) != 1:
             raise RuleError(
                 "a part of the mix needs one origin",
-                hint="name exactly one for each [[data.mix]]: corpus, source and target, file, text, pictures, sounds",
+                hint="name exactly one for each [[data.mix]]: corpus, source and target, file, text, pictures, sounds, "
+                "series",
                 code="C017",
             )
         return self
@@ -121,7 +127,7 @@ class DataSettings(OriginSettings):
         if len(self.origins) + (self.tsv is not None) + bool(self.mix) != 1:
             raise RuleError(
                 "the training pairs need one origin",
-                hint="name exactly one of: corpus, source and target, file, text, pictures, sounds, tsv, mix",
+                hint="name exactly one of: corpus, source and target, file, text, pictures, sounds, series, tsv, mix",
                 code="C018",
             )
         files = ("valid_source", "valid_file", "valid_text", "valid_pictures", "valid_sounds", "valid_tsv")
@@ -173,6 +179,8 @@ class DataSettings(OriginSettings):
             named = {"pictures": self.valid_pictures}
         elif self.valid_sounds is not None:
             named = {"sounds": self.valid_sounds}
+        elif self.series is not None and self.valid_corpus is None:
+            named = {"series": self.series, "columns": self.columns}  # another split of them
         elif (name := self.valid_corpus or self.corpus) is not None:
             named = {"corpus": name}
         else:

@@ -17,6 +17,7 @@ from openwork.data.filters import FilterReport, FilterSettings, apply
 from openwork.data.readers.file_lists import PICTURES, SOUNDS, FileKind, digest_of, read_list
 from openwork.data.readers.formats import Skips, format_of, read_file, without_skips
 from openwork.data.readers.lines import read_columns, read_parallel
+from openwork.data.readers.series import read_series, split_by_time
 from openwork.data.records import UNSAID, Languages, Pair
 from openwork.data.settings import DataSettings, OriginSettings
 from openwork.text.languages import language_in_name
@@ -99,6 +100,8 @@ def _pairs_of(origin: OriginSettings, split: str, languages: Languages) -> PairS
     for path, kind in ((origin.pictures, PICTURES), (origin.sounds, SOUNDS)):
         if path is not None:
             return _files(Path(path), kind, count)
+    if origin.series is not None:
+        return _series(Path(origin.series), origin.columns, split, count)
     named = (origin.file, origin.text, origin.source, origin.target)
     paths = [Path(path) for path in named if path is not None]
     checksums = [sha256_file(path) for path in paths]
@@ -137,6 +140,18 @@ def _files(path: Path, kind: FileKind, count: int | None) -> PairSource:
         table,
         header=1 if table else 0,
         root=path.parent if table else path,
+    )
+
+
+def _series(path: Path, columns: Sequence[str], split: str, count: int | None) -> PairSource:
+    """A split of each of a file's series."""
+    files = {str(path): sha256_file(path)}
+    return PairSource(
+        lambda: (split_by_time(values, split) for values in islice(read_series(path, columns).values(), count)),
+        f"series {split} {' '.join(columns)} {count} {files[str(path)]}",
+        str(path),
+        unit="series",
+        files=files,
     )
 
 

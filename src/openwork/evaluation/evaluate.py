@@ -12,6 +12,7 @@ from openwork.data.pairs import read_pairs
 from openwork.data.readers.file_lists import FileKind, read_list
 from openwork.data.readers.formats import without_skips
 from openwork.data.readers.lines import read_columns
+from openwork.data.readers.series import read_series, split_by_time
 from openwork.data.records import Pair
 from openwork.data.sources import corpus_languages
 from openwork.evaluation.label_scores import check_not_empty
@@ -103,6 +104,12 @@ class EvaluationSet:
     def of_files(cls, path: Path, kind: FileKind) -> "EvaluationSet":
         """The files of a folder with a subfolder for each class, or of a CSV file."""
         return cls(check_not_empty(list(without_skips(read_list(path, kind), {}))), str(path))
+
+    @classmethod
+    def of_series(cls, path: Path, columns: Sequence[str] = ()) -> "EvaluationSet":
+        """The last part of each series in a file, with the values before it."""
+        pairs = [split_by_time(values, "test") for values in read_series(path, columns).values()]
+        return cls(check_not_empty(pairs), str(path))
 
     @property
     def sources(self) -> list[str]:

@@ -4,10 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
+from pathlib import Path
 
 from openwork.base.errors import BundleError, DataError
+from openwork.base.limits import LENGTH
 from openwork.base.tasks import task_of
-from openwork.bundles.settings import encoder_of, load_tokenizers, tokenizers_for_task, vocabulary_lines
+from openwork.bundles.settings import bins_checked, encoder_of, load_tokenizers, tokenizers_for_task, vocabulary_lines
 from openwork.data.batching import CorpusMixture
 from openwork.data.filters import FilterReport
 from openwork.data.pairs import (
@@ -22,12 +24,15 @@ from openwork.data.pairs import (
     write_origins,
 )
 from openwork.data.records import Pair, are_texts, split_texts
+from openwork.data.series import windowed
 from openwork.data.store import TokenStore
 from openwork.data.targets import check_known, checked
 from openwork.runs.file.settings import RunSettings
 from openwork.runs.folder import RunFolder
 from openwork.runs.tuning import Pretrained
+from openwork.signals.bins import Bins
 from openwork.text.pair import TokenizerPair, train_pair, with_target
+from openwork.text.pieces.words import Labels
 from openwork.training.checkpoint import checkpoints
 
 ANY_RATIO = 1e9
@@ -38,8 +43,11 @@ Report = Callable[[str], None]
 def training_splits(settings: RunSettings) -> Splits:
     """The pairs that a run trains on and validates with. A label may be as short as it likes, and a path as long."""
     filters = settings.filters
-    if settings.text.has_labels or settings.sound is not None:
+    if settings.text.has_labels or settings.sound is not None or settings.series is not None:
         filters = filters.model_copy(update={"maximum_ratio": ANY_RATIO})
+    if settings.series is not None:
+        filters = filters.model_copy(update={"maximum_characters": LENGTH})
+        return find_splits(settings.data, filters, partial(windowed, settings=settings.series))
     return find_splits(settings.data, filters, partial(checked, task=task_of(settings.model)))
 
 
@@ -145,10 +153,13 @@ def new_tokenizers(settings: RunSettings, pairs: PairSource, report: Report) -> 
     if tuning.from_bundle is None and encoder is not None:
         report("learning the labels" if settings.text.has_labels else "learning the vocabulary")
         return with_target(encoder, pairs.side("target"), settings.text)
+    if tuning.from_bundle is None and settings.series is not None:
+        names = Labels.of(Bins(settings.series).names)
+        return TokenizerPair(names, names)
     if tuning.from_bundle is None:
         report("learning the vocabulary")
         sources = vocabulary_lines(pairs.side("source"), task_of(settings.model))
         learnt = train_pair(sources, pairs.side("target"), settings.text)
     else:
         learnt = Pretrained.of(tuning.from_bundle).tokenizers_for(settings, pairs.side("source"), pairs.side("target"))
-    return tokenizers_for_task(learnt, task_of(settings.model))
+    return bins_checked(tokenizers_for_task(learnt, task_of(settings.model)), settings, Path(tuning.from_bundle or ""))

@@ -274,6 +274,7 @@ def settings_of_run(run: RunSettings) -> BundleSettings:
         model=run.model,
         picture=run.picture,
         sound=run.sound,
+        series=run.series,
         decoding=run.decoding,
         source_language=source,
         target_language=target,

@@ -1,4 +1,4 @@
-"""The settings of the sections [picture] and [sound] of a run file: how a file becomes rows of numbers."""
+"""The settings of the sections [picture], [sound] and [series] of a run file: how numbers become what a model reads."""
 
 from typing import Annotated, Literal
 
@@ -7,11 +7,12 @@ from pydantic import Field, WithJsonSchema, model_validator
 from openwork.base.config import Settings
 from openwork.base.errors import RuleError
 from openwork.base.fields import option
-from openwork.base.limits import FACTOR
+from openwork.base.limits import FACTOR, LENGTH
 from openwork.base.sources import NumberForm
 
 MOST_PIXELS = 4096  # of a side that pictures are resized to
 MOST_SECONDS = 600  # of a sound, which is one source
+MOST_BINS = 10_000
 
 Channels = Annotated[Literal[1, 3], WithJsonSchema({"type": "integer", "enum": [1, 3], "minimum": 1, "maximum": 3})]
 Side = Annotated[int, Field(ge=1, le=MOST_PIXELS)]
@@ -111,3 +112,26 @@ class SoundSettings(Settings):
     def form(self) -> NumberForm:
         """A model reads the numbers as they are."""
         return NumberForm(self.mels, "<f4")
+
+
+CHRONOS = "Ansari et al. 2024 (Chronos), section 3.1"
+
+
+class SeriesSettings(Settings):
+    """How windows of a series are prepared: scaled by their context, and put into bins. A bundle keeps it."""
+
+    context: Annotated[int, Field(ge=1, le=LENGTH)] = option(48, "values of a window that are known", CHRONOS)
+    horizon: Annotated[int, Field(ge=1, le=LENGTH)] = option(12, "values of a window that are predicted", CHRONOS)
+    season: Annotated[int, Field(ge=1, le=LENGTH)] = option(1, "values of a season, such as 12 of months; 1: none")
+    scaling: Literal["mean", "standard"] = option(
+        "mean",
+        "what a window is scaled by",
+        values={
+            "mean": "divided by the mean of the context's absolute values (Ansari et al. 2024, section 3.1)",
+            "standard": "the context's mean is subtracted, and the rest divided by its standard deviation",
+        },
+    )
+    bins: Annotated[int, Field(ge=2, le=MOST_BINS)] = option(4094, "evenly spaced bins of scaled values", CHRONOS)
+    limit: Annotated[float, Field(gt=0, le=FACTOR)] = option(
+        15.0, "the centres of the first and last bin are -limit and limit; values beyond are put into these", CHRONOS
+    )

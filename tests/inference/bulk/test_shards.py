@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from openwork.base.errors import ConfigError, DataError
-from openwork.inference.bulk import parquet
+from openwork.data.readers import series
 from openwork.inference.bulk.shards import find_shards
 
 
@@ -42,7 +42,7 @@ def test_a_folder_without_shards_is_refused(tmp_path: Path):
 
 
 def test_parquet_files_without_pyarrow_are_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(parquet, "find_spec", lambda name: None)
+    monkeypatch.setattr(series, "find_spec", lambda name: None)
     (tmp_path / "source").mkdir()
     (tmp_path / "source" / "a.txt").touch()
     assert find_shards(tmp_path / "source", tmp_path / "out").shards

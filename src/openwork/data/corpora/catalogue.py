@@ -17,6 +17,7 @@ from openwork.data.corpora import (
     labelled,
     movielens,
     parallel,
+    series,
     spoken_digits,
     synthetic,
     wmt14,
@@ -48,6 +49,7 @@ CORPORA: dict[str, NamedCorpus] = {
     **docstrings.CORPORA,
     **digits.CORPORA,
     **movielens.CORPORA,
+    **series.CORPORA,
     **spoken_digits.CORPORA,
 }
 

@@ -15,7 +15,8 @@ from openwork.runs.file.settings import RunSettings
 from openwork.runs.folder import RunFolder
 from openwork.training.loop import LoopState, Observer
 
-SHARED = ("data", "text", "filters", "picture", "sound", "fine_tuning")  # sections that decide pairs and pieces
+# sections that decide pairs and pieces
+SHARED = ("data", "text", "filters", "picture", "sound", "series", "fine_tuning")
 
 
 class Corpora:

@@ -5,15 +5,15 @@ import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from openwork.base.errors import ConfigError, DataError
+from openwork.base.errors import DataError
 from openwork.base.lines import MOST_LINES
+from openwork.data.readers.series import PARQUET as ENDING
+from openwork.data.readers.series import need_pyarrow
 from openwork.inference.bulk.text import Batches, Write
 
-ENDING = ".parquet"
 COLUMNS = ("text", "source")  # the column that is translated, where none is named
 TRANSLATION = "translation"
 ROWS = 32 * MOST_LINES  # of a row group that is written
@@ -24,16 +24,6 @@ _LINE_END = re.compile(rb"\r\n|\r|\n")
 def is_parquet(path: Path) -> bool:
     """Whether the name of a file says so."""
     return path.name.lower().endswith(ENDING)
-
-
-def need_pyarrow() -> None:
-    """ConfigError unless pyarrow is installed."""
-    if find_spec("pyarrow") is None:
-        raise ConfigError(
-            "Parquet files need pyarrow, which is not installed",
-            hint="pip install pyarrow (the extra scale), or name a folder of text files",
-            code="C114",
-        )
 
 
 @contextmanager

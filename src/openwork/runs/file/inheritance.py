@@ -41,6 +41,8 @@ def inherit(layer: Layer) -> Layer:
     theirs, tokenizers = read.mapping, TokenizerPair.load(current, encoder_of(settings))
     known, given, languages = model_settings(theirs["model"]), _given(layer), ["source_language"]
     own = dict(layer.mapping)
+    if settings.series is not None:
+        own["series"] = {**theirs["series"], **section_of(layer, "series")}
     if settings.picture is not None:
         own["model"] = _model(layer, known, given, theirs["model"], folder)
         own["picture"] = {**theirs["picture"], **section_of(layer, "picture")}

@@ -182,6 +182,8 @@ def with_preset(layer: Layer) -> dict[str, Any]:
     mapping["model"] = {"kind": "transformer", **model}
     if mapping["model"]["kind"] == "whisper":
         mapping |= _for_sounds(mapping)
+    if "series" in mapping:
+        mapping |= _with_defaults(mapping, {"text": {"kind": "labels"}, "training": {"metric": "loss"}})
     if mapping["model"]["kind"] in tuple(PATCHES):  # what is given may be no text
         mapping |= _for_pictures(mapping, given=dict(section))
     data, training = mapping.get("data", {}), mapping.get("training", {})
@@ -225,6 +227,11 @@ def _for_sounds(mapping: Mapping[str, Any]) -> dict[str, Any]:
         "training": {"metric": "chrf"},
         "decoding": {"beam": 1, "stopping": "no-better"},
     }
+    return _with_defaults(mapping, sections)
+
+
+def _with_defaults(mapping: Mapping[str, Any], sections: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    """These sections, with the keys that the file gives over them."""
     given = {name: mapping.get(name, {}) for name in sections}
     return {name: {**sections[name], **own} for name, own in given.items() if isinstance(own, Mapping)}
 

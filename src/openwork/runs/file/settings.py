@@ -11,7 +11,7 @@ from openwork.data.settings import DataSettings
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.families import ModelSettings, of_grid, reads
 from openwork.models.settings import ONE_VOCABULARY, TransformerSettings
-from openwork.signals.settings import PictureSettings, SoundSettings
+from openwork.signals.settings import PictureSettings, SeriesSettings, SoundSettings
 from openwork.text.settings import TextSettings
 from openwork.training.settings import FineTuningSettings, TrainingSettings
 
@@ -28,6 +28,7 @@ class RunSettings(Settings):
     batches: BatchSettings = BatchSettings()
     picture: PictureSettings | None = None
     sound: SoundSettings | None = None
+    series: SeriesSettings | None = None
     model: ModelSettings = TransformerSettings()
     training: TrainingSettings = TrainingSettings()
     fine_tuning: FineTuningSettings = FineTuningSettings()
@@ -123,6 +124,27 @@ class RunSettings(Settings):
                 f'[sound] is for models that read sounds, and the kind "{self.model.kind}" reads {reads(self.model)}',
                 hint='leave out the section [sound], or set model.kind = "whisper"',
                 code="C157",
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _series_fit_the_model(self) -> "RunSettings":
+        if self.series is None:
+            if any(part.series is not None for part in self.data.parts):
+                raise RuleError("series need a section [series]", hint="give one, such as [series] alone", code="C159")
+            return self
+        if self.model.kind != "decoder" or self.text.kind != "labels":
+            raise RuleError(
+                "[series] is for a language model whose pieces are bins, "
+                f'and these are the kind "{self.model.kind}" and pieces of the kind "{self.text.kind}"',
+                hint='set model.kind = "decoder", such as by the preset gpt-small, and leave out text.kind',
+                code="C160",
+            )
+        if self.data.validation is None:
+            raise RuleError(
+                "windows of one series overlap, so none can be held out for validation",
+                hint="set data.valid_corpus, or name one corpus or file of series, which is divided by time",
+                code="C161",
             )
         return self
 
