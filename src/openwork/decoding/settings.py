@@ -108,7 +108,7 @@ class DecodingSettings(Settings):
         return self
 
 
-TokenId = Annotated[int, Field(ge=0)]
+TokenId = Annotated[int, Field(ge=0, lt=LENGTH)]
 
 
 class TranscriptSettings(Settings):

@@ -10,6 +10,7 @@ import torch
 from pydantic import BaseModel, ValidationError
 from torch import Tensor
 
+from openwork.base.messages import msg
 from openwork.bundles.bundle import Bundle
 from openwork.bundles.settings import BundleSettings
 from openwork.decoding.settings import DecodingSettings, TranscriptSettings
@@ -138,7 +139,8 @@ def _transcript(folder: Path, ids: dict[str, int]) -> TranscriptSettings:
     try:
         config = _Config.model_validate(read_config(folder))
     except ValidationError as error:
-        raise unusable(folder / CONFIG, f"{error.errors()[0]['loc'][0]} is no list of ids") from error
+        key = error.errors()[0]["loc"][0]
+        raise unusable(folder / CONFIG, msg(f"{key} is no list of ids")) from error
     names = {number: name for name, number in ids.items()}
     known = len(ids) >= MULTILINGUAL
     languages = {name[2:-2]: number for number in config.lang_ids if (name := names.get(number, "")).startswith("<|")}
