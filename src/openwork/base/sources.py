@@ -1,7 +1,7 @@
 """What a model reads of a source: ids of pieces, or rows of numbers such as the pixels of a picture's patches.
 
-`SourceEncoder` is the one interface to what makes either of a line: a tokenizer makes ids of a text, and
-`signals/patches.py` numbers of the picture whose path the line is.
+`SourceEncoder` is the one interface to what makes either of a line: a tokenizer makes ids of a text,
+`signals/patches.py` and `signals/mel.py` numbers of the picture or the sound whose path the line is.
 """
 
 from abc import ABC, abstractmethod
