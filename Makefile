@@ -55,14 +55,11 @@ demo: $(CORE) ## train a Transformer from scratch on dates, watch it learn, writ
 test: $(DEV) ## the whole test suite; ARGS="..." are passed to pytest
 	@$(PYTEST) -n 2 $(ARGS)
 
-# Types and tests at once: the checker uses one core, and the tests begin with reading files.
 check: $(DEV) ## formatting, lint, types, architecture and the fast tests: one minute, or two on slow cores
 	@$(PYTHON) -m ruff format --check .
 	@$(PYTHON) -m ruff check .
-	@types="$$(mktemp)"; trap 'rm -f "$$types"' EXIT; \
-	$(PYTHON) -m pyright --pythonpath "$$($(PYTHON) -c 'import sys; print(sys.executable)')" > "$$types" 2>&1 & \
-	$(PYTEST) -q -n 2 --dist worksteal -m "not slow" --hypothesis-profile quick; tests=$$?; \
-	wait $$!; found=$$?; cat "$$types"; exit $$((tests || found))
+	@$(PYTHON) -m pyrefly check --python-interpreter-path "$$($(PYTHON) -c 'import sys; print(sys.executable)')"
+	@$(PYTEST) -q -n 2 --dist worksteal -m "not slow" --hypothesis-profile quick
 
 parity: $(PARITY) ## our parts, and models read and written, against torch, transformers and ctranslate2
 	@$(PYTEST) -q tests/parity tests/interop $(ARGS)

@@ -30,7 +30,7 @@ def _bundle(task: Task) -> Bundle:
         "answer": WordNumbers.learn((), 8),
     }
     tokenizers = tokenizers_for_task(TokenizerPair(words, targets.get(task, words)), task)
-    settings = DecoderSettings(**SIZES) if task == "language-model" else EncoderSettings(task=task, **SIZES)  # pyright: ignore[reportArgumentType]
+    settings = DecoderSettings(**SIZES) if task == "language-model" else EncoderSettings(task=task, **SIZES)
     with torch.random.fork_rng():
         torch.manual_seed(1)
         model = build_model(settings, tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size)

@@ -13,6 +13,6 @@ def peak_allocation(work: Callable[[], object]) -> int:
     changes = [event for event in recorded.profiler.kineto_results.events() if event.name() == "[memory]"]
     taken = most = 0
     for change in sorted(changes, key=lambda event: event.start_ns()):
-        taken += change.nbytes()  # pyright: ignore[reportAttributeAccessIssue]
+        taken += change.nbytes()
         most = max(most, taken)
     return most

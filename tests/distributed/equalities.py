@@ -144,7 +144,7 @@ class Loss(nn.Module):
         self.model = model
 
     def forward(self, batch: Any) -> Tensor:
-        return batch_loss(self.model, batch, 0.1, "float32").smoothed  # pyright: ignore[reportArgumentType]
+        return batch_loss(self.model, batch, 0.1, "float32").smoothed
 
 
 def as_torch(store: TokenStore, processes: Processes) -> dict[str, Any]:

@@ -12,7 +12,7 @@ def sentence_piece_model(kind: str) -> bytes:
     import sentencepiece
 
     model = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(  # pyright: ignore[reportAttributeAccessIssue]
+    sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(TEXT * 5), model_writer=model, vocab_size=40, model_type=kind, minloglevel=2,
         hard_vocab_limit=False,
     )  # fmt: skip

@@ -29,7 +29,7 @@ EXTRA: dict[object, dict[str, object]] = {"learned": {"maximum_length": 40}, "re
 @pytest.mark.parametrize("changes", KINDS, ids=lambda changes: " ".join(f"{k}={v}" for k, v in changes.items()))
 def test_each_kind_is_exported_whole_or_refused(form: str, changes: dict[str, object]) -> None:
     (value,) = changes.values()
-    bundle = make_golden(small_bundle(**changes, **EXTRA.get(value, {})), TEXTS[:3])  # pyright: ignore[reportArgumentType]
+    bundle = make_golden(small_bundle(**changes, **EXTRA.get(value, {})), TEXTS[:3])
     try:
         finding = exported(FORMS[form])(VerifyContext(bundle))
     except NotApplicable as refused:

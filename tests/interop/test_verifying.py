@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 
 def with_golden(**changes: object) -> Bundle:
-    return make_golden(small_bundle(**changes), TEXTS[:3])  # pyright: ignore[reportArgumentType]
+    return make_golden(small_bundle(**changes), TEXTS[:3])
 
 
 @pytest.mark.parametrize("form", FORMS)

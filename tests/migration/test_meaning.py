@@ -293,7 +293,7 @@ def test_defaults_of_the_toolkit_without_a_counterpart_are_said(tmp_path: Path, 
     implied = {line.key for line in translation.lines if line.implied}
     assert {"model.attention_bias", "decoding.beam", "training.label_smoothing", "model.output_bias"} <= implied
     assert value(translation, "model.feedforward") == "swish" and "model.feedforward" in implied
-    monkeypatch.setitem(TOOLKITS["marian"].defaults, "transformer-ffn-activation", "tanh")  # pyright: ignore
+    monkeypatch.setitem(TOOLKITS["marian"].defaults, "transformer-ffn-activation", "tanh")
     translation = translate(tmp_path, bare, "m.sh")
     assert any("transformer-ffn-activation tanh" in remark for remark in translation.remarks)
 

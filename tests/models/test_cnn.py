@@ -22,7 +22,7 @@ def test_one_layer_by_hand() -> None:
     layer = PooledConvolution(1, 1, 3)
     with torch.no_grad():
         layer.convolution.weight.copy_(torch.tensor([[0.0, 0, 0], [1, 1, 1], [0, 0, 0]])[None, None])
-        layer.convolution.bias.fill_(-6)  # pyright: ignore[reportOptionalMemberAccess]
+        layer.convolution.bias.fill_(-6)
     x = torch.tensor([[1.0, 2, 3, 4, 0], [9, 0, 0, 0, 0], [0, 0, 0, 0, 7]])[None, None]
     pooled, is_real = layer(x, torch.ones_like(x))
     # sums: 3 6 9 7 4 | 9 9 0 0 0 | 0 0 0 7 7, less 6 and none below 0

@@ -87,9 +87,9 @@ def test_the_whole_is_the_frameworks(norm: str) -> None:
     last = nn.LayerNorm(12, eps=1e-6) if first else None
     decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(12, 3, 20, 0.1, **sizes), 2, last).eval()
     for mine, theirs in zip(ours.encoder.layers, encoder.layers, strict=True):
-        copy_encoder_layer(mine, theirs)  # pyright: ignore[reportArgumentType]
+        copy_encoder_layer(mine, theirs)
     for mine, theirs in zip(ours.decoder.layers, decoder.layers, strict=True):
-        copy_decoder_layer(mine, theirs)  # pyright: ignore[reportArgumentType]
+        copy_decoder_layer(mine, theirs)
     if closing is not None and last is not None:
         closing.load_state_dict(ours.encoder.final_norm.state_dict())
         last.load_state_dict(ours.decoder.final_norm.state_dict())

@@ -54,9 +54,9 @@ def copy_decoder_layer(ours: DecoderLayer, theirs: nn.TransformerDecoderLayer) -
 def copy_transformer(encoder: Encoder, decoder: Decoder, theirs: nn.Transformer) -> None:
     """Both stacks, which must end with a norm, as the framework's always do."""
     for mine, layer in zip(encoder.layers, theirs.encoder.layers, strict=True):
-        copy_encoder_layer(mine, layer)  # pyright: ignore[reportArgumentType]
+        copy_encoder_layer(mine, layer)
     for mine, layer in zip(decoder.layers, theirs.decoder.layers, strict=True):
-        copy_decoder_layer(mine, layer)  # pyright: ignore[reportArgumentType]
+        copy_decoder_layer(mine, layer)
     _copy(encoder.final_norm.parameters(), theirs.encoder.norm.parameters())
     _copy(decoder.final_norm.parameters(), theirs.decoder.norm.parameters())
 

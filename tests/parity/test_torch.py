@@ -122,7 +122,7 @@ def test_encoder_layer(setting: Setting, padded: bool, causal: bool) -> None:
     ours = EncoderLayer(attention(setting.bias), feedforward(WIDTH, INNER, 0.1), wirings)
     theirs = setting.theirs(nn.TransformerEncoderLayer, WIDTH, HEADS, INNER)
     assert isinstance(theirs, nn.TransformerEncoderLayer)
-    copy_encoder_layer(setting.prepared(ours), theirs)  # pyright: ignore[reportArgumentType]
+    copy_encoder_layer(setting.prepared(ours), theirs)
     x = sequence(SOURCE, 1)
     expected = theirs(x, later(SOURCE, causal), hidden(SOURCE_LENGTHS, SOURCE, padded))
     assert_equal(ours(x, mask(SOURCE_LENGTHS, padded, causal)), expected)
@@ -136,7 +136,7 @@ def test_decoder_layer(setting: Setting, padded: bool, causal: bool) -> None:
     ours = DecoderLayer(attention(setting.bias), attention(setting.bias), feedforward(WIDTH, INNER, 0.1), wirings)
     theirs = setting.theirs(nn.TransformerDecoderLayer, WIDTH, HEADS, INNER)
     assert isinstance(theirs, nn.TransformerDecoderLayer)
-    copy_decoder_layer(setting.prepared(ours), theirs)  # pyright: ignore[reportArgumentType]
+    copy_decoder_layer(setting.prepared(ours), theirs)
     x, memory = sequence(TARGET, 1), sequence(SOURCE, 2)
     behind = hidden(TARGET_LENGTHS, TARGET, padded), hidden(SOURCE_LENGTHS, SOURCE, padded)
     expected = theirs(x, memory, later(TARGET, causal), None, *behind)

@@ -65,7 +65,7 @@ def test_whichever_is_best_becomes_the_model(run: tuple[Training, Path, Progress
     }[wanted]
     said: list[str] = []
     judge = Judge(training.model, weights)
-    chosen = choose_weights(folder, EMA, training.model, judge, progress, said.append)  # pyright: ignore[reportArgumentType]
+    chosen = choose_weights(folder, EMA, training.model, judge, progress, said.append)
     assert chosen.loss == 0.0 and len(said) == 5
     own = model_weights(training.model)
     assert all(torch.equal(own[name], weights[name]) for name in own)
@@ -82,7 +82,7 @@ def test_a_lucky_score_does_not_beat_a_lower_loss(run: tuple[Training, Path, Pro
             return next(figures)
 
     by_score = EMA.model_copy(update={"metric": "bleu", "ema": 0.0})
-    chosen = choose_weights(folder, by_score, training.model, Lucky(), progress, lambda said: None)  # pyright: ignore[reportArgumentType]
+    chosen = choose_weights(folder, by_score, training.model, Lucky(), progress, lambda said: None)
     assert (chosen.loss, chosen.bleu) == (1.4, 37.9)
 
 
@@ -98,5 +98,5 @@ def test_among_labels_the_score_decides(run: tuple[Training, Path, Progress]):
             def validate(self, step: int) -> Validation:
                 return next(given)  # noqa: B023
 
-        chosen = choose_weights(folder, settings, training.model, Sure(), progress, lambda said: None)  # pyright: ignore[reportArgumentType]
+        chosen = choose_weights(folder, settings, training.model, Sure(), progress, lambda said: None)
         assert chosen.loss == expected

@@ -255,10 +255,10 @@ def test_larger_pictures_and_other_labels_are_fine_tuned(trained: Path, tmp_path
 
     settings = resolve(tmp_path / "run.toml", [], {}, lines.append).settings
     assert settings.picture is not None and settings.picture.grid == (4, 4)
-    assert settings.model.maximum_length == 17 and settings.picture.patch == 2  # pyright: ignore[reportAttributeAccessIssue]
+    assert settings.model.maximum_length == 17 and settings.picture.patch == 2
     train_bundle(settings, tmp_path / "run", lines.append)
     bundle = load_bundle(tmp_path / "run")
-    assert set(bundle.tokenizers.target.names) == {"left", "east"}  # pyright: ignore[reportAttributeAccessIssue]
+    assert set(bundle.tokenizers.target.names) == {"left", "east"}
     assert any("fresh: output" in line for line in lines)
 
 

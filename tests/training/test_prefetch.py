@@ -134,11 +134,11 @@ def test_weights_and_place_are_the_same_with_and_without_also_after_a_resumption
     plain.go(settings, place)
     ahead, other = make_training(store, settings), Progress()
     with prefetched(ahead.stream, 3) as stream:
-        replace(ahead, stream=stream).go(settings, other, [Interrupts()])  # pyright: ignore[reportArgumentType]
+        replace(ahead, stream=stream).go(settings, other, [Interrupts()])
     assert other.step == 5
     with prefetched(ahead.stream, 3) as stream:  # a new thread, from the place that was kept
         assert isinstance(stream, PrefetchedStream)
-        replace(ahead, stream=stream).go(settings, other)  # pyright: ignore[reportArgumentType]
+        replace(ahead, stream=stream).go(settings, other)
     assert (other.epoch, other.batch) == (place.epoch, place.batch)
     assert place.epoch >= 1
     first, second = model_weights(plain.model), model_weights(ahead.model)

@@ -93,4 +93,4 @@ def report(step: int, loss: float = 2.0) -> StepReport:
 
 
 def validation(step: int, loss: float = 1.0, **others: object) -> Validation:
-    return Validation(step, loss, 2.7, **others)  # pyright: ignore[reportArgumentType]
+    return Validation(step, loss, 2.7, **others)

@@ -277,7 +277,8 @@ def build_section(
     section_class: type[AnySettings], name: str, values: Any, origins: Mapping[str, ValueOrigin]
 ) -> AnySettings:
     """One section of a run file, built alone; `ConfigError` as of `build`, with the section in the names of keys."""
-    whole = create_model("Section", __base__=Settings, **{name: (section_class, ...)})  # pyright: ignore
+    fields: dict[str, Any] = {name: (section_class, ...)}
+    whole = create_model("Section", __base__=Settings, **fields)
     return getattr(build(whole, {name: values}, origins), name)
 
 

@@ -138,5 +138,6 @@ def _environment() -> "Environment":
         for theme in ("light", "dark")
     }
     fonts = {"fonts": Markup(FONTS), "number_fonts": Markup(NUMBER_FONTS)}
-    environment.globals.update(version=__version__, mark=Markup(PAGE_MARK), colours=colours, **fonts)
+    known: dict[str, Any] = {"version": __version__, "mark": Markup(PAGE_MARK), "colours": colours, **fonts}
+    environment.globals.update(known)
     return environment

@@ -100,10 +100,14 @@ def vocabulary_lines(lines: Iterable[str], task: Task) -> Iterable[str]:
 class _Encoding(Protocol):
     """The settings of a run or of a bundle."""
 
-    model: Any
-    picture: PictureSettings | None
-    sound: SoundSettings | None
-    series: SeriesSettings | None
+    @property
+    def model(self) -> Any: ...
+    @property
+    def picture(self) -> PictureSettings | None: ...
+    @property
+    def sound(self) -> SoundSettings | None: ...
+    @property
+    def series(self) -> SeriesSettings | None: ...
 
 
 def load_tokenizers(folder: Path, settings: _Encoding) -> TokenizerPair:

@@ -90,13 +90,14 @@ def load_command(name: str) -> Any:
 
     entry, title = BY_NAME[name]
     found = getattr(import_module(f"openwork.cli.{entry.module}"), entry.name)
+    command: Any
     if isinstance(found, typer.Typer):
-        command: Any = typer.main.get_group(found)
+        command = typer.main.get_group(found)
     else:
         alone = typer.Typer(add_completion=False)
         alone.command(name)(as_command(found))
         command = typer.main.get_command(alone)
-    command.name, command.rich_help_panel = name, title
+    command.name, command.rich_help_panel = name, title  # pyrefly: ignore[missing-attribute]
     return command
 
 
@@ -106,17 +107,17 @@ class LoadedCommands(UserDict[str, Any]):
     def __init__(self) -> None:
         super().__init__(dict.fromkeys(BY_NAME))
 
-    def __getitem__(self, name: str) -> Any:
-        if self.data[name] is None:
-            self.data[name] = load_command(name)
-        return self.data[name]
+    def __getitem__(self, key: str) -> Any:
+        if self.data[key] is None:
+            self.data[key] = load_command(key)
+        return self.data[key]
 
 
 class LazyGroup(TyperGroup):
     """Lists the commands by their sentences, and loads the one that runs."""
 
     def __init__(self, **attributes: Any) -> None:
-        super().__init__(**{**attributes, "commands": None})
+        super().__init__(**attributes)
         self.commands = LoadedCommands()
 
     def list_commands(self, ctx: Any) -> list[str]:

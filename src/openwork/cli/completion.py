@@ -4,7 +4,7 @@ import os
 from typing import Annotated
 
 from typer import Argument
-from typer.completion import completion_init, get_completion_script  # pyright: ignore[reportPrivateImportUsage]
+from typer.completion import completion_init, get_completion_script
 
 from openwork.base.errors import UsageError
 from openwork.base.messages import nearest

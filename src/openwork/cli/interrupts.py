@@ -8,7 +8,7 @@ This is the first module that the command imports, so it imports only modules th
 itself takes some milliseconds, in which Ctrl-C would give a traceback.
 """
 
-import _signal  # pyright: ignore[reportMissingImports]
+import _signal  # pyrefly: ignore[missing-import]
 import os
 import sys
 

@@ -213,7 +213,10 @@ def _option(key: str, known: FieldInfo) -> tuple[str, Any, Any]:
     return key, Annotated[kind | None, option], field(default=None)
 
 
-class DecodingOptions(make_dataclass("_Keys", [_option(*item) for item in DecodingSettings.model_fields.items()])):
+_Keys: Any = make_dataclass("_Keys", [_option(*item) for item in DecodingSettings.model_fields.items()])
+
+
+class DecodingOptions(_Keys):
     """Options of decoding: one for each key of [decoding]."""
 
 

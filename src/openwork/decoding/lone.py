@@ -38,7 +38,8 @@ def search_one(
     chooser = choosing(model)
     beam = settings.beam
     results = Results(int(length_limits(source_lengths, settings)), settings)
-    histories, values = [(SYMBOL_IDS.start,)], torch.zeros(1)
+    histories: list[tuple[int, ...]] = [(SYMBOL_IDS.start,)]
+    values = torch.zeros(1)
     state = model.start(source, source_lengths)
     while True:
         last = torch.tensor([[tokens[-1]] for tokens in histories])
@@ -53,7 +54,9 @@ def search_one(
                 results.finish(histories[place // width][1:], sums[place])
         survivors = [place for place in possible if tokens[place] != SYMBOL_IDS.end][:beam]
         parents = [place // width for place in survivors]
-        grown = [(*histories[parent], tokens[place]) for parent, place in zip(parents, survivors, strict=True)]
+        grown: list[tuple[int, ...]] = [
+            (*histories[parent], tokens[place]) for parent, place in zip(parents, survivors, strict=True)
+        ]
         own = [sums[place] for place in survivors]
         if results.are_settled(own, len(histories[0])):
             results.stop(grown, own)

@@ -39,7 +39,11 @@ class Evaluation:
     placeholders: Ratio = field(default_factory=Ratio)
 
     def to_json(self) -> dict[str, Any]:
-        values = {"sentences": self.sentences, "scores": [asdict(score) for score in self.scores], "exact": self.exact}
+        values: dict[str, Any] = {
+            "sentences": self.sentences,
+            "scores": [asdict(score) for score in self.scores],
+            "exact": self.exact,
+        }
         if self.placeholders.count:
             values["placeholders"] = {"kept": self.placeholders.value, "sentences": self.placeholders.count}
         return values

@@ -191,7 +191,7 @@ def compare(
     task = _shared_task(first, second)
     if task is None:
         _check_signatures(first, second)
-    known = [(one.name, one.saved and one.saved.references) for one in (first, second)]
+    known = [(one.name, one.saved.references if one.saved else None) for one in (first, second)]
     shared = _shared_references([("--reference", references), *known])
     if task is not None:
         measured = label_differences(task, shared, first.lines, second.lines, effort)

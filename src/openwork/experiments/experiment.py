@@ -130,7 +130,7 @@ class Experiment:
             yield from (("space", key, value) for value in values)
 
     def _scaled(self, settings: RunSettings) -> RunSettings:
-        factor = self.settings.budget and self.settings.budget.width_factor
+        factor = self.settings.budget.width_factor if self.settings.budget else None
         if not factor:
             return settings
         from openwork.cost.budget import scaled  # which loads torch

@@ -92,7 +92,7 @@ class Search(PlanPart):
         claims = board.of_study(self.study)
         over = [board.results.get(claim.number) for claim in claims]
         return [
-            Tried(claim.params, result and result.figure, result is not None)
+            Tried(claim.params, result.figure if result else None, result is not None)
             for claim, result in zip(claims, over, strict=True)
         ]
 

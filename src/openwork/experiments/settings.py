@@ -156,7 +156,7 @@ class FactorsSection(Settings):
     """Settings and their values: each alone, or all combinations."""
 
     model_config = ConfigDict(extra="allow")
-    __pydantic_extra__: dict[str, Choices] = Field(init=False)  # pyright: ignore[reportIncompatibleVariableOverride]
+    __pydantic_extra__: dict[str, Choices] = Field(init=False)  # pyrefly: ignore[bad-override]
     cross: bool = Field(default=False, description="all combinations of all values")
 
     @property

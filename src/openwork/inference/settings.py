@@ -16,11 +16,9 @@ from openwork.decoding.settings import DecodingSettings
 TranslationPrecision = Literal["float32", "bfloat16", "int8", "auto"]
 
 # The keys of [decoding] without the rules between them: those hold for what results with the bundle's own settings.
+_KEYS: dict[str, Any] = {name: (known.annotation, known) for name, known in DecodingSettings.model_fields.items()}
 _DecodingKeys = create_model(
-    "DecodingKeys",
-    __base__=Settings,
-    __doc__="Differences from the bundle's own settings.",
-    **{name: (known.annotation, known) for name, known in DecodingSettings.model_fields.items()},  # pyright: ignore
+    "DecodingKeys", __base__=Settings, __doc__="Differences from the bundle's own settings.", **_KEYS
 )
 
 
@@ -51,7 +49,7 @@ class LineSettings(Settings):
 class TranslationSettings(LineSettings):
     """The keys of a translation file."""
 
-    decoding: _DecodingKeys = _DecodingKeys()  # pyright: ignore[reportInvalidTypeForm]
+    decoding: _DecodingKeys = _DecodingKeys()  # pyrefly: ignore[invalid-annotation]
 
 
 @dataclass(frozen=True)

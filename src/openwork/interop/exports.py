@@ -245,7 +245,10 @@ def _hugging_face_reason(settings: ModelSettings, tokenizers: tuple[SourceEncode
         encoder, target = tokenizers
         reason = unsupported_whisper(settings, encoder.settings) if isinstance(encoder, SoundFrames) else None
         return reason.why if reason is not None else "" if hugging_face_runs(target) else NO_TOKENIZER
-    one_vocabulary = {EncoderSettings: unsupported_encoder, DecoderSettings: unsupported_decoder}
+    one_vocabulary: dict[Any, Callable[[Any], Unsupported | None]] = {
+        EncoderSettings: unsupported_encoder,
+        DecoderSettings: unsupported_decoder,
+    }
     unsupported = one_vocabulary.get(type(settings), unsupported_seq2seq)(settings)
     if unsupported is not None:
         return unsupported.why

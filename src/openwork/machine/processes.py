@@ -207,7 +207,7 @@ def join(
     attempt = f"openwork/{environment.get('TORCHELASTIC_RESTART_COUNT', '0')}"
 
     def store(is_host: bool) -> Store:
-        connection = dist.TCPStore(host, port, is_master=is_host, timeout=joining, wait_for_workers=False)  # pyright: ignore[reportPrivateImportUsage]
+        connection = dist.TCPStore(host, port, is_master=is_host, timeout=joining, wait_for_workers=False)
         return PrefixStore(attempt, connection)
 
     try:

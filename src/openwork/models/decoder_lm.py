@@ -70,7 +70,7 @@ class DecoderLM(SequenceModel[DecoderState], PackingModel):
         self.stack = stack
         self.narrow = narrow
         self.output = output
-        self.register_parameter("bias", None)
+        self.bias: nn.Parameter | None = None
 
     @property
     def maximum_length(self) -> int | None:

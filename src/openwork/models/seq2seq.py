@@ -41,7 +41,7 @@ class Transformer(Seq2SeqModel[TransformerState], EncodingModel, PackingModel):
     ) -> None:
         super().__init__(tables, encoder, decoder, dropout, positions)
         self.narrow = narrow
-        self.register_parameter("bias", None)
+        self.bias: nn.Parameter | None = None
 
     @property
     def maximum_length(self) -> int | None:

@@ -70,8 +70,11 @@ class Progress:
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "Progress":
-        found = [{**item, "sample": item["sample"] and tuple(item["sample"])} for item in values["validations"]]
-        return cls(**{**values, "validations": [Validation(**item) for item in found]})
+        found: list[dict[str, Any]] = [
+            {**item, "sample": item["sample"] and tuple(item["sample"])} for item in values["validations"]
+        ]
+        fields: dict[str, Any] = {**values, "validations": [Validation(**item) for item in found]}
+        return cls(**fields)
 
 
 def duration(seconds: float) -> str:

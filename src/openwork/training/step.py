@@ -116,9 +116,8 @@ class Updater:
         self.copy.refresh()
         self.copy.model.train()
         counts = [(batch.target_tokens, batch.source_tokens, batch.sentences) for batch in batches]
-        tokens, sources, sentences = (
-            int(count) for count in self.processes.total(*map(sum, zip(*counts, strict=True)))
-        )
+        sums: list[int] = [sum(column) for column in zip(*counts, strict=True)]
+        tokens, sources, sentences = (int(count) for count in self.processes.total(*sums))
         restore_statistics = kept_statistics(self.model)
         learning = [step >= self.first_updates.get(id(weight), 1) for weight in self.copy.own]
         smoothed, likelihood = self._gather(batches, tokens, step, learning)

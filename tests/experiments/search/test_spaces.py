@@ -39,7 +39,7 @@ def test_single_values(made: Range | tuple[int, ...], values: tuple[float, ...])
 def test_ranges_that_there_are_not(values: dict[str, float], code: str):
     with pytest.raises(ValidationError) as refused:
         Range(**values)
-    error = refused.value.errors()[0]["ctx"]["error"]  # pyright: ignore[reportTypedDictNotRequiredAccess]
+    error = refused.value.errors()[0]["ctx"]["error"]
     assert isinstance(error, RuleError) and error.code == code
 
 

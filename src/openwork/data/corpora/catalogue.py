@@ -32,7 +32,7 @@ CORPORA: dict[str, NamedCorpus] = {
         "generated from Unicode CLDR (Unicode License v3)",
         "built in",
         pairs=(60_000, 2_000, 5_000),
-        generate=lambda *given: (example.pair for example in dates.generate(*given)),
+        generate=lambda split, count, seed: (example.pair for example in dates.generate(split, count, seed)),
     ),
     "dialogues": NamedCorpus("generated", "built in", pairs=(40_000, 1_000, 1_000), generate=dialogues.generate),
     "entities": NamedCorpus(

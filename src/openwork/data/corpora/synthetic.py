@@ -20,7 +20,7 @@ def generate(answer: Callable[[list[str]], Iterable[str]], split: str, count: in
     check_split(split)
     generator = random.Random(f"{split} {seed}")
     while count > 0:
-        symbols = generator.choices(SYMBOLS, k=generator.randint(SHORTEST, LONGEST))
+        symbols: list[str] = generator.choices(SYMBOLS, k=generator.randint(SHORTEST, LONGEST))
         source = " ".join(symbols)
         if split_of(source) == split:
             yield Pair(source, " ".join(answer(symbols)))

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
+from typing import Any
 
 from openwork.base.errors import DataError, UsageError
 from openwork.base.lines import Report, cleaned, lines_of, standard_input
@@ -44,7 +45,7 @@ def printed_for(tokenizer: AnyTokenizer, line: str, form: TokenFormat, number: i
             steps = (one_line(translated(step)) for step in step_lines(tokenizer.work(line)))  # for a person
             return "\n".join([*steps, f"ids: {ids}", ""])
     pieces = tokenizer.encode_pieces(line)
-    values = {"text": line, "pieces": pieces.pieces, "ids": pieces.ids, "offsets": pieces.offsets}
+    values: dict[str, Any] = {"text": line, "pieces": pieces.pieces, "ids": pieces.ids, "offsets": pieces.offsets}
     if form is TokenFormat.JSON_STEPS:
         values["words"] = as_data(tokenizer.work(line))
     return json_text(values)

@@ -85,9 +85,7 @@ def _packed(weight: Tensor, bias: Tensor | None, library: str) -> torch.ScriptOb
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of deprecation: see `available`
-            made = torch._make_per_channel_quantized_tensor(  # pyright: ignore[reportPrivateImportUsage]
-                integers, scale.double(), zero, 0
-            )
+            made = torch._make_per_channel_quantized_tensor(integers, scale.double(), zero, 0)
             return torch.ops.quantized.linear_prepack(made, bias)
     finally:
         torch.backends.quantized.engine = before

@@ -158,7 +158,7 @@ def run_file_schema() -> dict[str, Any]:
     required = schema.pop("required", [])
     if required:
         schema["anyOf"] = [{"required": required}, {"required": ["base"]}]
-    section = schema["properties"]["model"]
+    section: dict[str, Any] = schema["properties"]["model"]
     default = section.get("default", {}).get("kind")
     for reference in section["oneOf"]:
         model = schema["$defs"][reference["$ref"].rpartition("/")[2]]

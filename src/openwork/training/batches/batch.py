@@ -68,7 +68,7 @@ class Stream(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class TensorBatch(TrainingBatch):
     """Sentences for one forward pass, padded on the right; sources and outputs end with the end symbol."""
 

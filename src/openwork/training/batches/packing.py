@@ -31,7 +31,7 @@ FILLERS = 32  # sentences of padding; with as many, none of them is longer than 
 Layout = Literal["padded", "packed"]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class PackedBatch(TrainingBatch):
     """Sentences for one forward pass, one after another."""
 
