@@ -32,6 +32,7 @@ def pack(folder: Path, left_out: str = "") -> None:
                         archive.addfile(member, io.BytesIO(name.encode()))
 
 
+@pytest.mark.slow
 def test_a_speaker_is_heard_in_the_test_alone(cache: Path, tmp_path: Path) -> None:
     pack(tmp_path)
     assert corpora.find("spoken-digits").found(None) == str(tmp_path / "data" / "speech")
@@ -47,6 +48,7 @@ def test_a_speaker_is_heard_in_the_test_alone(cache: Path, tmp_path: Path) -> No
     assert corpora.find("spoken-digits").found(None) == str(cache)
 
 
+@pytest.mark.slow
 def test_an_archive_with_less_is_refused(cache: Path, tmp_path: Path) -> None:
     pack(tmp_path, left_out="3_theo_7.wav")
     with pytest.raises(DataError, match=r"3_theo_7\.wav"):
