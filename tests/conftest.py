@@ -65,6 +65,22 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     return f"{argname} of {len(val)} bytes" if isinstance(val, bytes) and val.startswith(GZIP) else None
 
 
+@pytest.fixture
+def counted(record_property: Callable[[str, object], None]) -> Callable[[str], None]:
+    """Says a line at the end of all tests: what was counted, such as the files of each floor."""
+    return lambda line: record_property("counted", line)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What tests counted, also those that ran in another process."""
+    properties = (pair for report in terminalreporter.getreports("passed") for pair in report.user_properties)
+    lines = [str(value) for name, value in properties if name == "counted"]
+    if lines:
+        terminalreporter.section("counted", "-")
+        for line in lines:
+            terminalreporter.write_line(line)
+
+
 @pytest.fixture(scope="session")
 def openwork_data() -> Callable[[str], Path]:
     """`openwork_data(name)` gives the folder of a real corpus, or skips the test and says why."""

@@ -2,11 +2,8 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-
-import pytest
-
-pytestmark = pytest.mark.slow
 
 PROGRAM = """
 import os, sys, traceback
@@ -39,20 +36,18 @@ def way(module: str, name: str, method: str, through: str, *arguments: str | Pat
     return lines[0].split()[1:]
 
 
-def test_from_the_command_to_an_update(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_from_the_command_to_an_update(tmp_path: Path, counted: Callable[[str], None]) -> None:
     sizes = ("data.count=60", "training.steps=2", "model.width=16", "text.vocabulary_size=400")
     settings = [part for size in sizes for part in ("--set", size)]
     train = ("train", "--corpus", "copy", "--out", tmp_path / "run", *settings)
     found = way("openwork.training.step", "Updater", "update", "training/loop.py", *train)
-    with capsys.disabled():
-        print(f"\n  {len(found)} functions before an update: {' '.join(found)}")
+    counted(f"{len(found)} functions before an update: {' '.join(found)}")
     assert len(found) <= 9, found
 
 
-def test_from_the_command_to_a_step_of_the_model(bundle_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_from_the_command_to_a_step_of_the_model(bundle_folder: Path, counted: Callable[[str], None]) -> None:
     translate = ("translate", "--bundle", bundle_folder)
     place = ("openwork.inference.prepared.transformer", "PreparedTransformer", "step", "decoding/lone.py")
     found = way(*place, *translate)
-    with capsys.disabled():
-        print(f"\n  {len(found)} functions before a step: {' '.join(found)}")
+    counted(f"{len(found)} functions before a step: {' '.join(found)}")
     assert len(found) <= 9, found

@@ -1,9 +1,8 @@
 """Small files, small functions, few parameters, and names that say something."""
 
 import ast
+from collections.abc import Callable
 from functools import cache
-
-import pytest
 
 from architecture.house import (
     EMPTY_NAMES,
@@ -104,14 +103,12 @@ def test_the_measures():
     assert parameter_count(function) == 5
 
 
-def test_print_the_size_of_each_floor(capsys: pytest.CaptureFixture[str]):
+def test_count_floors_and_folders(counted: Callable[[str], None]):
     sizes = house().sizes()
-    rows = [f"  {floor:<12}{files:>5} files {lines:>6} lines" for floor, (files, lines) in reversed(sizes.items())]
     total = sum(lines for _, lines in sizes.values())
-    with capsys.disabled():
-        print(
-            "\n"
-            + "\n".join(rows)
-            + f"\n  {'in all':<12}{sum(files for files, _ in sizes.values()):>5} files {total:>6} lines"
-        )
+    for floor, (files, lines) in reversed(sizes.items()):
+        counted(f"{floor:<12}{files:>5} files {lines:>6} lines {lines / total:>6.1%}")
+    counted(f"{'in all':<12}{sum(files for files, _ in sizes.values()):>5} files {total:>6} lines")
+    fullest = sorted(house().files_by_folder().items(), key=lambda place: -place[1])[:3]
+    counted("most files in a folder: " + ", ".join(f"{folder} {count}" for folder, count in fullest))
     assert total > 0
