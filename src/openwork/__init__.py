@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from openwork.api.evaluating import Scores, evaluate
     from openwork.api.models import (
         Answerer,
+        Captioner,
         Classifier,
         Embedder,
         Explanation,
@@ -39,10 +40,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "Answerer", "BundleError", "Classifier", "ConfigError", "DataError", "Embedder", "Explanation", "LanguageModel",
-    "MaskFiller", "OpenworkError", "Run", "Scores", "Tagger", "TrainedModel", "Transcriber", "Transcript",
-    "Transformer", "Translation", "Translator", "UsageError", "__version__", "data", "decoding", "evaluate", "load",
-    "models", "nn", "train",
+    "Answerer", "BundleError", "Captioner", "Classifier", "ConfigError", "DataError", "Embedder", "Explanation",
+    "LanguageModel", "MaskFiller", "OpenworkError", "Run", "Scores", "Tagger", "TrainedModel", "Transcriber",
+    "Transcript", "Transformer", "Translation", "Translator", "UsageError", "__version__", "data", "decoding",
+    "evaluate", "load", "models", "nn", "train",
 ]  # fmt: skip
 
 # On a CPU torch's libraries keep what they prepared for each shape of a matrix product, a thousand of each kind by
@@ -57,7 +58,7 @@ __getattr__ = import_when_used(
     {
         "": "data decoding models nn",
         "api.evaluating": "Scores evaluate",
-        "api.models": "Answerer Classifier Embedder Explanation LanguageModel MaskFiller Tagger TrainedModel"
+        "api.models": "Answerer Captioner Classifier Embedder Explanation LanguageModel MaskFiller Tagger TrainedModel"
         " Transcriber Translator load",
         "api.training": "Run train",
         "base.errors": "BundleError ConfigError DataError OpenworkError UsageError",

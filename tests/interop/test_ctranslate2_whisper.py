@@ -25,7 +25,7 @@ from openwork.models.build import build_model
 from openwork.models.families import model_settings
 from openwork.models.presets import PRESETS
 from openwork.models.settings import SpeechSettings
-from openwork.models.whisper import Whisper
+from openwork.models.stem import StemTransformer
 from openwork.nn.positions import split_sinusoids
 from openwork.signals.sounds import read_sound
 
@@ -39,16 +39,16 @@ VALUES = {
 }  # fmt: skip
 
 
-def random_model() -> Whisper:
+def random_model() -> StemTransformer:
     torch.manual_seed(3)
     model = build_model(model_settings(VALUES), MELS, len(NAMES) + 2)
-    assert isinstance(model, Whisper)
+    assert isinstance(model, StemTransformer)
     for weight in model.parameters():
         weight.data += 0.1 * torch.randn(weight.shape)
     return model.eval()
 
 
-def arrays(model: Whisper) -> dict[str, np.ndarray]:
+def arrays(model: StemTransformer) -> dict[str, np.ndarray]:
     """The weights by CTranslate2's names: joined along the rows as in its layout."""
     settings = model_settings(VALUES)
     assert isinstance(settings, SpeechSettings)

@@ -29,6 +29,7 @@ from openwork.models.recurrent_settings import (  # noqa: E402
     RecurrentSettings,
 )
 from openwork.models.settings import (  # noqa: E402
+    CaptionSettings,
     DecoderSettings,
     EncoderSettings,
     SpeechSettings,
@@ -576,6 +577,15 @@ WHISPER = SpeechSettings(
 
 class TestWhisper(OfNumbers, WritingContract):
     settings = WHISPER
+
+    def test_its_attention_cannot_be_shown(self, model: SequenceModel[Any]) -> None:
+        assert not can_attend(model)
+
+
+class TestCaptioner(OfNumbers, WritingContract):
+    settings = CaptionSettings(
+        width=12, heads=3, feedforward_width=20, encoder_layers=2, decoder_layers=2, norm="pre", feedforward="gelu"
+    )
 
     def test_its_attention_cannot_be_shown(self, model: SequenceModel[Any]) -> None:
         assert not can_attend(model)

@@ -23,7 +23,7 @@ from openwork.interop.vocabulary import Vocabulary
 from openwork.models.build import build_model
 from openwork.models.families import model_settings
 from openwork.models.presets import PRESETS
-from openwork.models.whisper import Whisper
+from openwork.models.stem import StemTransformer
 from openwork.signals.mel import SoundFrames
 from openwork.signals.settings import SoundSettings
 from openwork.text.pair import TokenizerPair
@@ -64,7 +64,7 @@ def make(folder: Path, **changes: Any) -> Any:
     return model
 
 
-def compare(model: Any, ours: Whisper, sound: SoundSettings, vocabulary: Vocabulary) -> None:
+def compare(model: Any, ours: StemTransformer, sound: SoundSettings, vocabulary: Vocabulary) -> None:
     encoder = SoundFrames(sound)
     source, lengths = batches_of(encoder).padded(encoder.encode_batch(SOUNDS), torch.device("cpu"))
     assert lengths.tolist() == [sound.rows] * 3
@@ -109,7 +109,7 @@ def test_of_ours_written_and_read_again(changes: dict[str, Any], tmp_path: Path)
     assert again.settings.sound == bundle.settings.sound and bundle.settings.sound is not None
     own = Vocabulary(tuple(range(bundle.tokenizers.sizes[1])))
     for one in (bundle, again):
-        assert isinstance(one.model, Whisper)
+        assert isinstance(one.model, StemTransformer)
         compare(model, one.model, bundle.settings.sound, own)
     extractor = AutoFeatureExtractor.from_pretrained(tmp_path / "written")
     features = extractor(SOUNDS, sampling_rate=16_000, return_tensors="pt")["input_features"]

@@ -15,6 +15,7 @@ from openwork.base.messages import catalogue, find_language
 from openwork.base.tasks import Task, task_of
 from openwork.bundles.bundle import Bundle, load_bundle
 from openwork.bundles.settings import BundleSettings
+from openwork.inference.captions import writes_captions
 from openwork.inference.completer import Completer, check_continues
 from openwork.inference.embedder import TextEmbedder, similarity
 from openwork.inference.explain import explain
@@ -277,6 +278,24 @@ class Transcriber(TrainedModel):
         return found[0] if is_file(sound) else found
 
 
+class Captioner(TrainedModel):
+    """A model that writes the text of a picture."""
+
+    def caption(self, picture: Any, *, best: int = 1, progress: bool = False, **decoding: Any) -> Any:
+        """Writes the text of a picture, as a `Translation`; several pictures give a list.
+
+        `picture`: a path (str or Path), or an array of uint8, (height, width) or (height, width, 3). `best`: with more
+        than 1, a list of so many texts of each picture. `decoding`: keys of `[decoding]`.
+
+        DataError for a picture that cannot be read.
+        """
+        pictures = many_pictures(picture)
+        settings = settings_over(self.settings.decoding, {**decoding, "best": best})
+        with watched(len(pictures), "captioning", progress=progress) as advanced:
+            found = _each(BatchTranslator.of(self.bundle, settings).translate(pictures, advanced=advanced), best)
+        return found[0] if is_file(picture) else found
+
+
 class LanguageModel(TrainedModel):
     """A model that continues texts."""
 
@@ -338,8 +357,8 @@ KINDS: dict[Task, type[TrainedModel]] = {
 def load(path: str | os.PathLike[str]) -> TrainedModel:
     """Loads the trained model at `path`: a bundle, the folder of a run, or one of its checkpoints.
 
-    Its task decides the class: `Translator`, `Transcriber`, `Classifier`, `Tagger`, `Answerer`, `MaskFiller`,
-    `LanguageModel` or `Embedder`. BundleError if there is none at `path`, or if it is damaged.
+    Its task decides the class: `Translator`, `Transcriber`, `Captioner`, `Classifier`, `Tagger`, `Answerer`,
+    `MaskFiller`, `LanguageModel` or `Embedder`. BundleError if there is none at `path`, or if it is damaged.
 
     >>> openwork.load(en_de)
     Translator(...)
@@ -350,4 +369,6 @@ def load(path: str | os.PathLike[str]) -> TrainedModel:
         return LanguageModel(bundle, folder)
     if bundle.settings.sound is not None:
         return Transcriber(bundle, folder)
+    if writes_captions(bundle):
+        return Captioner(bundle, folder)
     return KINDS[task_of(bundle.settings.model)](bundle, folder)

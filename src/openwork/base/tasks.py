@@ -26,16 +26,28 @@ COMMANDS: dict[Task, str] = {
 """The command for a bundle of each task."""
 
 
+def command_for(settings: Any) -> str:
+    """The command that uses a bundle with these settings of a run or bundle."""
+    if settings.series is not None:
+        return "openwork forecast"
+    reads, task = getattr(settings.model, "reads", "text"), task_of(settings.model)
+    if task == "generate" and reads != "text":
+        return "openwork transcribe" if reads == "sounds" else "openwork caption"
+    return COMMANDS[task]
+
+
 def first_use(settings: Any, bundle: str) -> str:
     """What to type to use a new bundle with these settings of its run."""
-    model = settings.model
+    command, reads = command_for(settings), getattr(settings.model, "reads", "text")
     if settings.series is not None:
-        return msg(f"try: openwork forecast {bundle} FILE.csv")
-    if getattr(model, "reads", "text") == "sounds":
-        return msg(f"try: openwork transcribe {bundle} FILE.wav")
-    if (task := task_of(model)) == "language-model":
-        return msg(f"to go on from it: {COMMANDS[task]} {bundle}")
-    return msg(f"try: echo 'some text' | {COMMANDS[task]} {bundle}")
+        return msg(f"try: {command} {bundle} FILE.csv")
+    if reads == "sounds":
+        return msg(f"try: {command} {bundle} FILE.wav")
+    if reads == "pictures":
+        return msg(f"try: ls *.png | {command} {bundle}")
+    if task_of(settings.model) == "language-model":
+        return msg(f"to go on from it: {command} {bundle}")
+    return msg(f"try: echo 'some text' | {command} {bundle}")
 
 
 def task_of(model: Any) -> Task:

@@ -42,6 +42,7 @@ GROUPS = (
             "translate", "translate", "Translate standard input, or a folder of files, line for line."
         ),
         "transcribe": CommandEntry("transcribe", "transcribe", "Write the text of each sound, one line a file."),
+        "caption": CommandEntry("transcribe", "caption", "Write the text of each picture on standard input."),
         "classify": CommandEntry(
             "labelling", "classify", "Classify each line of standard input: texts, or paths of pictures."
         ),

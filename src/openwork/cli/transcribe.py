@@ -1,4 +1,4 @@
-"""openwork transcribe"""
+"""openwork transcribe and caption: the text of a sound or a picture"""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from typer import Argument, Option
 
 from openwork.cli.options import Bundle, DecodingOptions, given, load, settings_with_options
+from openwork.cli.terminal import report
 
 
 def transcribe(
@@ -48,3 +49,26 @@ def transcribe(
         paths = list(map(str, files[first : first + size]))
         for path, found in zip(paths, transcriber.transcribe(paths), strict=True):
             write_data(written(form, path, found))
+
+
+def caption(
+    *,
+    bundle: Bundle,
+    as_json: Annotated[bool, Option("--json", help="One JSON object a line, with scores.")] = False,
+    searching: DecodingOptions,
+) -> None:
+    """Write the text of each picture on standard input, a path a line.
+
+    ls photos/*.png | openwork caption composed
+
+    openwork caption composed --best 3 --json < paths.txt > captions.jsonl
+    """
+    loaded = load(bundle)
+    from openwork.inference.captions import check_captions
+    from openwork.inference.filters.lines import OutputFormat, answer_stream, translation_filter
+    from openwork.inference.translator import BatchTranslator
+
+    check_captions(loaded, bundle)
+    decoding = settings_with_options(loaded.settings.decoding, given(searching))
+    translator = BatchTranslator.of(loaded, decoding)
+    answer_stream(translation_filter(translator, OutputFormat(decoding.best, as_json)), report)

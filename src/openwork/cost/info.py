@@ -92,6 +92,11 @@ def _preset(name: str) -> Description:
 def _title(name: str, count: int, settings: ModelSettings) -> str:
     if reads(settings) == "pictures":
         patch = PATCHES[settings.kind]
+        if settings.kind == "captioner":
+            return msg(
+                f"{name}: {count:,} weights for patches of {patch} x {patch} pixels in three colours and a vocabulary "
+                f"of {VOCABULARY:,}"
+            )
         return msg(
             f"{name}: {count:,} weights for patches of {patch} x {patch} pixels in three colours and 1,000 classes"
         )
@@ -103,7 +108,7 @@ def _title(name: str, count: int, settings: ModelSettings) -> str:
 def _sizes(settings: ModelSettings) -> tuple[int, int]:
     """The sizes of source and target for which a preset is described."""
     if reads(settings) == "pictures":
-        return 3 * PATCHES[settings.kind] ** 2, CLASSES
+        return 3 * PATCHES[settings.kind] ** 2, VOCABULARY if settings.kind == "captioner" else CLASSES
     return SOUNDS if reads(settings) == "sounds" else TEXT
 
 

@@ -24,7 +24,8 @@ class OriginSettings(Settings):
     file: str | None = option(None, f"one file with both sides, in a format of its own: {_FORMATS}; plain, gzip or xz")
     text: str | None = option(None, "file of sentences without a source, one a line, for a language model to continue")
     pictures: str | None = option(
-        None, "folder of pictures with a subfolder for each class, or CSV file with the columns file and label"
+        None,
+        "folder of pictures with a subfolder for each class, or CSV file with the columns file and label (or text)",
     )
     sounds: str | None = option(
         None, "CSV file of sounds with the columns file and text, or folder with a subfolder for each class"

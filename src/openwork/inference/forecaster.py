@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from openwork.base.errors import UsageError
 from openwork.base.symbols import SYMBOL_IDS
-from openwork.base.tasks import COMMANDS, task_of
+from openwork.base.tasks import command_for
 from openwork.bundles.bundle import Bundle
 from openwork.inference.batches import padded
 from openwork.signals.bins import Bins
@@ -23,7 +23,7 @@ class Forecaster:
         if bundle.settings.series is None:
             raise UsageError(
                 "this model reads no series",
-                hint=f"{COMMANDS[task_of(bundle.settings.model)]} is for it; or train one with a section [series]",
+                hint=f"{command_for(bundle.settings)} is for it; or train one with a section [series]",
                 code="U127",
             )
         self.settings, self.bins = bundle.settings.series, Bins(bundle.settings.series)

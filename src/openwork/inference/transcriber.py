@@ -14,7 +14,7 @@ import torch
 
 from openwork.base.errors import UsageError
 from openwork.base.symbols import SYMBOL_IDS
-from openwork.base.tasks import COMMANDS, task_of
+from openwork.base.tasks import command_for
 from openwork.bundles.bundle import Bundle
 from openwork.decoding.settings import DecodingSettings, TranscriptSettings
 from openwork.inference.batches import OnProgress, ignore_progress
@@ -207,6 +207,6 @@ def check_reads_sounds(bundle: Bundle, path: Path) -> None:
     if bundle.settings.sound is None:
         raise UsageError(
             f"{path}: the sources of this model are no sounds",
-            hint=f"{COMMANDS[task_of(bundle.settings.model)]} is for it, or name another bundle",
+            hint=f"{command_for(bundle.settings)} is for it, or name another bundle",
             code="U120",
         )

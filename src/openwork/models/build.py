@@ -22,16 +22,17 @@ from openwork.models.recurrent_settings import RecurrentLabelsSettings, Recurren
 from openwork.models.seq2seq import Transformer
 from openwork.models.settings import (
     ONE_VOCABULARY,
+    CaptionSettings,
     DecoderSettings,
     EncoderSettings,
     SpeechSettings,
     TransformerSettings,
     VisionSettings,
 )
+from openwork.models.stem import build_captioner, build_whisper
 from openwork.models.vit import build_vit
 from openwork.models.wavenet import build_wavenet
 from openwork.models.weights import empty_weights, model_weights, restore_weights, uninitialised
-from openwork.models.whisper import build_whisper
 from openwork.nn.embedding import initialise, output_matrix, tied_weights
 from openwork.nn.kernels import Kernel, packed
 from openwork.nn.layers import CausalStack, Decoder, Encoder
@@ -85,6 +86,7 @@ BUILDERS: dict[type[Any], Callable[[Any, int, int], SequenceModel]] = {
     VisionSettings: build_vit,
     CnnSettings: build_cnn,
     SpeechSettings: build_whisper,
+    CaptionSettings: build_captioner,
 }
 
 

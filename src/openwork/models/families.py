@@ -13,6 +13,7 @@ from openwork.base.config import Settings
 from openwork.models.convolutional_settings import ByteNetSettings, CnnSettings, ConvS2SSettings, WaveNetSettings
 from openwork.models.recurrent_settings import RecurrentLabelsSettings, RecurrentLMSettings, RecurrentSettings
 from openwork.models.settings import (
+    CaptionSettings,
     DecoderSettings,
     EncoderSettings,
     SpeechSettings,
@@ -32,7 +33,8 @@ ModelSettings = Annotated[
     | WaveNetSettings
     | VisionSettings
     | CnnSettings
-    | SpeechSettings,
+    | SpeechSettings
+    | CaptionSettings,
     Field(discriminator="kind"),
 ]
 FAMILIES: tuple[type[Settings], ...] = get_args(get_args(ModelSettings)[0])
@@ -43,7 +45,7 @@ def reads(settings: ModelSettings) -> Literal["text", "pictures", "sounds"]:
     return getattr(settings, "reads", "text")
 
 
-PATCHES = {"vit": 16, "cnn": 1}
+PATCHES = {"vit": 16, "cnn": 1, "captioner": 16}
 """The kinds that read pictures, and the pixels of a side of their usual patches."""
 
 
@@ -52,6 +54,8 @@ def of_grid(model: Mapping[str, object], grid: tuple[int, int]) -> dict[str, int
     rows, columns = grid
     if model.get("kind") == "cnn":
         return {"columns": columns}
+    if model.get("kind") == "captioner":  # whose positions of patches end nowhere
+        return {}
     return {"maximum_length": rows * columns + 1} if model.get("positions") == "learned" else {}  # and a class token
 
 

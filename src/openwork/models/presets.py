@@ -145,6 +145,13 @@ VIT: dict[str, dict[str, object]] = {
 }  # fmt: skip
 # A convolutional network with about as many weights as vit-small has for small patches (0.53 million).
 CNN: dict[str, dict[str, object]] = {"cnn-small": {"kind": "cnn", "width": 76}}
+# The same sizes with a decoder that writes a text of the picture.
+CAPTIONER: dict[str, dict[str, object]] = {
+    "captioner-small": {
+        "kind": "captioner", "norm": "pre", "feedforward": "gelu", "attention_bias": True, "embedding_scale": False,
+        "width": 128, "feedforward_width": 256, "heads": 4, "encoder_layers": 3, "decoder_layers": 2,
+    },
+}  # fmt: skip
 # Whisper (Radford et al. 2023, table 1, and their published code) in its smallest size, and one for two cores.
 _WHISPER: dict[str, object] = {
     "kind": "whisper", "norm": "pre", "positions": "learned", "maximum_length": 448, "feedforward": "gelu",
@@ -178,6 +185,7 @@ PRESETS: dict[str, dict[str, object]] = {
     **BERT,
     **VIT,
     **CNN,
+    **CAPTIONER,
     **WHISPER,
     **T5,
     **{name: values for name, values in PAPER.items() if not name.startswith("paper-")},

@@ -132,18 +132,53 @@ class PictureModelSettings(Settings):
         return "pictures"
 
 
-class _Speech(Settings):
-    kind: Literal["whisper"] = "whisper"
-    encoder_layers: LayerCount = option(4, "layers of the encoder", f"{WHISPER} 2.2")
-    decoder_layers: LayerCount = option(4, "layers of the decoder", f"{WHISPER} 2.2")
+class _NumbersToText(Settings):
+    """What models share that read numbers and write a text."""
+
     tying: Annotated[
         Literal["target", "none"],
         option(
             "target",
-            "which matrices are one; sounds have no embeddings",
+            "which matrices are one; sources of numbers have no embeddings",
             values={"target": "target embedding and output matrix (Press and Wolf 2017)", "none": "each its own"},
         ),
     ]
+
+
+class _Captions(_NumbersToText):
+    kind: Literal["captioner"] = "captioner"
+    encoder_layers: LayerCount = option(6, "layers of the encoder, which reads patches", f"{VIT} 3.1")
+    decoder_layers: LayerCount = option(6, "layers of the decoder, which writes", f"{PAPER} 3.1")
+
+    @property
+    def reads(self) -> Literal["pictures"]:
+        """What its sources are; the other families read text or sounds."""
+        return "pictures"
+
+
+class CaptionSettings(LayerSettings, _Captions):
+    """A Transformer whose encoder reads a picture as a sequence of patches and whose decoder writes its text."""
+
+    @model_validator(mode="after")
+    def _reads_pictures_of_any_size(self) -> "CaptionSettings":
+        _check_any_length(self)
+        return self
+
+
+def _check_any_length(settings: LayerSettings) -> None:
+    """RuleError for attention with weights for each position, of which sources of numbers have any number."""
+    if settings.attention_pattern == "low-rank":
+        raise RuleError(
+            "low-rank attention has weights for each position, and the model bounds no source of pictures or sounds",
+            hint='set attention_pattern = "window" or "blocks"',
+            code="C158",
+        )
+
+
+class _Speech(_NumbersToText):
+    kind: Literal["whisper"] = "whisper"
+    encoder_layers: LayerCount = option(4, "layers of the encoder", f"{WHISPER} 2.2")
+    decoder_layers: LayerCount = option(4, "layers of the decoder", f"{WHISPER} 2.2")
     masked: DropRate = option(
         0.0,
         "the largest share of a sound's rows, and of its bands, that training hides",
@@ -161,12 +196,7 @@ class SpeechSettings(LayerSettings, _Speech):
 
     @model_validator(mode="after")
     def _reads_sounds_of_any_length(self) -> "SpeechSettings":
-        if self.attention_pattern == "low-rank":
-            raise RuleError(
-                "low-rank attention has weights for each position, and those of a sound are not bounded by the model",
-                hint='set attention_pattern = "window" or "blocks"',
-                code="C158",
-            )
+        _check_any_length(self)
         return self
 
 

@@ -36,6 +36,23 @@ class FeatureEmbedding(nn.Module):
         return torch.cat([self.start.to(x.dtype).expand(x.shape[0], 1, -1), x], dim=1)
 
 
+class PatchStem(nn.Module):
+    """x_i E + b for the numbers of each position: a stem of vectors alone, with no class token."""
+
+    def __init__(self, features: int, width: int) -> None:
+        super().__init__()
+        self.projection = nn.Linear(features, width)
+
+    def forward(self, source: Numbers, lengths: Lengths) -> Vectors:
+        """A vector for each position."""
+        return self.projection(source)
+
+    @staticmethod
+    def lengths(lengths: Lengths) -> Lengths:
+        """Positions of sources of these lengths, after it: as many."""
+        return lengths
+
+
 class SpectrogramMasks(nn.Module):
     """Sets random spans of rows and of bands to 0 while training (SpecAugment, Park et al. 2019; without its warping).
 

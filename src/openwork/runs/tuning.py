@@ -65,15 +65,16 @@ class Pretrained:
     def is_other(self, settings: ModelSettings) -> bool:
         """Whether the kind of model or its task is another, so that not all weights can be the bundle's.
 
-        One that reads pictures counts as another: it is given other labels, and pictures of another size.
+        One that classifies pictures counts as another: it is given other labels, and pictures of another size.
         """
         own, task = self.model, getattr(settings, "task", None)
-        return own.kind != settings.kind or getattr(own, "task", None) != task or reads(settings) == "pictures"
+        labels_pictures = reads(settings) == "pictures" and task == "classify"
+        return own.kind != settings.kind or getattr(own, "task", None) != task or labels_pictures
 
     def tokenizers_for(self, settings: RunSettings, sources: Iterable[str], targets: Iterable[str]) -> TokenizerPair:
         """The bundle's, with new pieces; for another kind of model the source's alone, and a target's of its own."""
         if (encoder := encoder_of(settings)) is not None:
-            if settings.sound is None or self.is_other(settings.model):
+            if self.is_other(settings.model):
                 return with_target(encoder, targets, settings.text)
             target, new_pieces = self.tokenizers.target, settings.fine_tuning.new_pieces
             if new_pieces:

@@ -19,11 +19,18 @@ from openwork.signals import pictures, sounds
 
 @dataclass(frozen=True)
 class FileKind:
-    """Files of one kind: what they are called, how their names end, and the column of their targets in a CSV file."""
+    """Files of one kind: what they are called, how their names end, and the column of their targets in a CSV file.
+
+    `targets`: the names that this column may have, the usual one first.
+    """
 
     name: str
     endings: tuple[str, ...]
-    target: str
+    targets: tuple[str, ...]
+
+    @property
+    def target(self) -> str:
+        return self.targets[0]
 
     @property
     def example(self) -> str:
@@ -31,8 +38,8 @@ class FileKind:
         return f"cat/1{self.endings[0]}"
 
 
-PICTURES = FileKind(msg("picture files"), pictures.ENDINGS, "label")
-SOUNDS = FileKind(msg("sound files"), sounds.ENDINGS, "text")
+PICTURES = FileKind(msg("picture files"), pictures.ENDINGS, ("label", "text"))
+SOUNDS = FileKind(msg("sound files"), sounds.ENDINGS, ("text",))
 
 
 def read_list(path: Path, kind: FileKind) -> Iterator[Pair | Skipped]:
@@ -86,7 +93,7 @@ def _listed(folder: Path) -> list[Path]:
 
 def _of_table(path: Path, kind: FileKind) -> Iterator[Pair]:
     """Line by line; paths are relative to the folder of the table. DataError names the line that is wrong."""
-    rows, columns = csv.reader(read_lines(path), strict=True), ("file", kind.target)
+    rows, columns = csv.reader(read_lines(path), strict=True), ["file", kind.target]
 
     def wrong(line: int, why: str) -> DataError:
         return DataError(
@@ -99,6 +106,7 @@ def _of_table(path: Path, kind: FileKind) -> Iterator[Pair]:
 
     try:
         header = [name.strip() for name in next(rows, [])]
+        columns[1] = next((name for name in kind.targets if name in header), kind.target)
         if any(header.count(name) != 1 for name in columns):
             raise wrong(1, msg(f"its first line has not the columns {' and '.join(columns)}, each once"))
         places = [header.index(name) for name in columns]

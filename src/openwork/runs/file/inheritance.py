@@ -44,8 +44,13 @@ def inherit(layer: Layer) -> Layer:
     if settings.series is not None:
         own["series"] = {**theirs["series"], **section_of(layer, "series")}
     if settings.picture is not None:
-        own["model"] = _model(layer, known, given, theirs["model"], folder)
+        begins_to_write = given.get("kind") == "captioner" != known.kind
+        own["model"] = (
+            _other_model(known, given) if begins_to_write else _model(layer, known, given, theirs["model"], folder)
+        )
         own["picture"] = {**theirs["picture"], **section_of(layer, "picture")}
+        if known.kind == "captioner":
+            own["decoding"] = {**theirs.get("decoding", {}), **section_of(layer, "decoding")}
     elif settings.sound is not None:
         own["model"] = _model(layer, known, given, theirs["model"], folder)
         own["sound"] = {**theirs["sound"], **section_of(layer, "sound")}

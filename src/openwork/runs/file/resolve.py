@@ -43,6 +43,12 @@ INHERITED = "the bundle that is fine-tuned"  # the origin of values that no file
 CORPUS, PAIRS, HELD_OUT = "dates", 3_000, 100  # of a rehearsal
 MOST_TOKENS = 512  # of its batches: a model of the paper's size makes an update of them in seconds on one core
 SENTENCES = 20
+OF_FEW_WORDS = {"beam": 1, "stopping": "no-better"}
+"""The search of models that write of pictures and sounds. Greedy search is Whisper's own.
+
+A model of few words is so sure of most that a beam finishes with unlikely short texts before the likely one has ended,
+unless it goes on until nothing can be better.
+"""
 
 
 @dataclass(frozen=True)
@@ -196,17 +202,20 @@ def with_preset(layer: Layer) -> dict[str, Any]:
 
 
 def _for_pictures(mapping: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The sections that a model of pictures needs: one vocabulary, of labels, and what follows from their patches.
+    """The sections that a model of pictures needs: a vocabulary of the targets, and what follows from their patches.
 
     `given`: the keys of the section [model] in the file, over which nothing is written.
     """
-    sections = {name: mapping.get(name, {}) for name in ("picture", "text", "training")}
+    sections = {name: mapping.get(name, {}) for name in ("picture", "text", "training", "decoding")}
     if not all(isinstance(section, Mapping) for section in sections.values()):
         return {}
+    kind = mapping["model"]["kind"]
+    writes = kind == "captioner"
     found: dict[str, Any] = {
-        "picture": {"patch": PATCHES[mapping["model"]["kind"]], **sections["picture"]},
-        "text": {"shared": False, "target_kind": "labels", **sections["text"]},
-        "training": {"metric": "score", **sections["training"]},
+        "picture": {"patch": PATCHES[kind], **sections["picture"]},
+        "text": {"shared": False, **({} if writes else {"target_kind": "labels"}), **sections["text"]},
+        "training": {"metric": "bleu" if writes else "score", **sections["training"]},
+        **({"decoding": {**OF_FEW_WORDS, **sections["decoding"]}} if writes else {}),
     }
     model = dict(mapping["model"])
     with suppress(OpenworkError):  # which the settings of the run report
@@ -216,16 +225,12 @@ def _for_pictures(mapping: Mapping[str, Any], given: Mapping[str, Any]) -> dict[
 
 
 def _for_sounds(mapping: Mapping[str, Any]) -> dict[str, Any]:
-    """The sections that a model of sounds needs.
-
-    Greedy search is Whisper's own. A model of few words is so sure of most that a beam finishes with unlikely short
-    texts before the likely one has ended, unless it goes on until nothing can be better.
-    """
+    """The sections that a model of sounds needs."""
     sections: dict[str, dict[str, Any]] = {
         "sound": {},
         "text": {"shared": False},
         "training": {"metric": "chrf"},
-        "decoding": {"beam": 1, "stopping": "no-better"},
+        "decoding": OF_FEW_WORDS,
     }
     return _with_defaults(mapping, sections)
 

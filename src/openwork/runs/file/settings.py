@@ -90,14 +90,14 @@ class RunSettings(Settings):
             if pictures or reads(self.model) == "pictures":
                 raise RuleError(
                     f'pictures need a model that reads them and a section [picture]; the kind is "{self.model.kind}"',
-                    hint='set model.kind = "vit" or "cnn", such as by the preset vit-small, and give [picture]',
+                    hint='set model.kind = "vit", "cnn" or "captioner", such as by a preset, and give [picture]',
                     code="C147",
                 )
             return self
         if reads(self.model) != "pictures":
             raise RuleError(
                 f'[picture] is for models of pictures, and the kind "{self.model.kind}" reads {reads(self.model)}',
-                hint='leave out the section [picture], or set model.kind = "vit" or "cnn"',
+                hint='leave out the section [picture], or set model.kind = "vit", "cnn" or "captioner"',
                 code="C148",
             )
         for key, needed in of_grid(self.model.model_dump(), self.picture.grid).items():
