@@ -22,9 +22,12 @@ def test_held_out_pairs_are_in_the_test_alone() -> None:
 
 
 def test_each_form_by_hand() -> None:
-    """Pixels of a radius of 4: 2 * 4 + 1 rows of a cross's bar of 3, less the middle that both bars share."""
+    """Pixels of a radius of 4. A bar has 3 rows of 9, a cross two bars that share 9; a ring is a circle without one."""
     sizes = {form: int(covered(form, 4, (16, 16)).sum()) for form in FORMS}
-    assert sizes == {"circle": 49, "square": 49, "triangle": 1 + 1 + 3 + 3 + 5 + 5 + 7 + 7 + 9, "cross": 27 + 27 - 9}
+    assert sizes == {
+        "circle": 49, "square": 49, "triangle": 1 + 1 + 3 + 3 + 5 + 5 + 7 + 7 + 9, "cross": 27 + 27 - 9, "bar": 27,
+        "ring": 49 - 13,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(("relation", "axis"), [("left of", 1), ("above", 0)])

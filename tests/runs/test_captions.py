@@ -169,3 +169,10 @@ def test_low_rank_attention_is_refused(captions: Path, tmp_path: Path) -> None:
         sets = {"model.attention_pattern": "low-rank", "model.positions": "learned", "model.maximum_length": 64}
         openwork.train(captions / "run.toml", out=tmp_path, set=sets, progress=False)
     assert refused.value.code == "C158"
+
+
+def test_captions_are_not_explained_step_by_step(captions: Path) -> None:
+    path = str(captions / "valid" / "00100.png")
+    command = [sys.executable, "-m", "openwork", "explain", str(captions / "run"), path]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 2 and "of the kind captioner" in done.stderr

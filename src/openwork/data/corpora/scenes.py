@@ -1,9 +1,9 @@
 """The built-in corpus `scenes`: pictures of one or two coloured shapes, and a sentence that describes them.
 
-A picture has 32 x 32 pixels; its shapes have a size, a colour, a form, and a place beside or above each other. Four of
-the sixteen pairs of colour and form are in no picture to train or validate with, and in each picture to test with: a
-model must compose what it knows. Whole sentences are divided between the other two by their hash. The files are written
-into the user's cache at the first use.
+A picture has 32 x 32 pixels; its shapes have a size, a colour, a form, and a place beside or above each other. Eight of
+the 48 pairs of colour and form are in no picture to train or validate with, and in each picture to test with: a model
+must compose what it knows. Whole sentences are divided between the other two by their hash. The files are written into
+the user's cache at the first use.
 """
 
 import csv
@@ -26,9 +26,15 @@ from openwork.data.records import Pair
 
 NAME, SIDE, CELL = "scenes", 32, 16  # pixels of a picture's side, and of that of a shape's place
 SIZES = {"train": 8_000, "valid": 500, "test": 1_000}
-COLOURS = {"red": (220, 40, 40), "green": (40, 200, 60), "blue": (60, 80, 230), "yellow": (230, 210, 50)}
-FORMS = ("circle", "square", "triangle", "cross")
-HELD_OUT = {("red", "triangle"), ("green", "circle"), ("blue", "cross"), ("yellow", "square")}
+COLOURS = {
+    "red": (215, 40, 40), "green": (40, 190, 60), "blue": (60, 80, 225), "yellow": (230, 220, 50),
+    "white": (230, 230, 230), "purple": (160, 45, 190), "cyan": (45, 205, 210), "orange": (230, 130, 25),
+}  # fmt: skip
+FORMS = ("circle", "square", "triangle", "cross", "ring", "bar")
+HELD_OUT = {
+    ("red", "triangle"), ("green", "circle"), ("blue", "cross"), ("yellow", "square"),
+    ("white", "ring"), ("purple", "bar"), ("cyan", "triangle"), ("orange", "circle"),
+}  # fmt: skip
 RADII = {"small": 4, "large": 7}
 RELATIONS = {"left of": (0, 1), "above": (1, 0)}  # of the first shape to the second: rows and columns between them
 MARK = "terms.txt"  # is written last, so it is there when all pictures are
@@ -84,6 +90,7 @@ def covered(form: str, radius: int, centre: tuple[int, int]) -> NDArray[np.bool_
     """Which pixels (row, column) of a picture a form covers."""
     down, right = np.mgrid[:SIDE, :SIDE]
     y, x = down - centre[0], right - centre[1]
+    thick = max(1, radius // 3)
     match form:
         case "circle":
             return x**2 + y**2 <= radius**2
@@ -91,8 +98,11 @@ def covered(form: str, radius: int, centre: tuple[int, int]) -> NDArray[np.bool_
             return np.maximum(abs(x), abs(y)) <= round(radius * 0.85)
         case "triangle":
             return (abs(y) <= radius) & (abs(x) <= (y + radius) / 2)
+        case "ring":
+            return (x**2 + y**2 <= radius**2) & (x**2 + y**2 > (radius - thick - 1) ** 2)
+        case "bar":
+            return (abs(y) <= thick) & (abs(x) <= radius)
         case _:
-            thick = max(1, radius // 3)
             return (np.minimum(abs(x), abs(y)) <= thick) & (np.maximum(abs(x), abs(y)) <= radius)
 
 
