@@ -8,15 +8,28 @@ import numpy as np
 import pytest
 
 from openwork.data.corpora import catalogue as corpora
-from openwork.data.corpora.scenes import COLOURS, FORMS, HELD_OUT, RADII, Scene, Shape, covered, picture, scenes
+from openwork.data.corpora.scenes import (
+    COLOURS,
+    FORMS,
+    HELD_OUT,
+    PAIRS,
+    RADII,
+    SIZES,
+    Scene,
+    Shape,
+    covered,
+    picture,
+    scenes,
+)
 
 
-def test_held_out_pairs_are_in_the_test_alone() -> None:
-    found = {split: [scene for scene, _ in islice(scenes(split), 300)] for split in ("train", "valid", "test")}
+def test_what_is_held_out_is_tested_alone() -> None:
+    found = {split: [scene for scene, _ in islice(scenes(split), 300)] for split in SIZES}
     pairs = {split: [{(o.colour, o.form) for o in scene.shapes} for scene in found[split]] for split in found}
-    assert all(one & HELD_OUT for one in pairs["test"])
-    assert not any(one & HELD_OUT for one in pairs["train"] + pairs["valid"])
-    assert not {scene.words for scene in found["train"]} & {scene.words for scene in found["valid"]}
+    assert all(one & HELD_OUT for one in pairs[PAIRS])
+    assert not any(one & HELD_OUT for split in ("train", "valid", "test") for one in pairs[split])
+    sentences = [{scene.words for scene in found[split]} for split in SIZES]
+    assert sum(map(len, sentences)) == len(set.union(*sentences))
     seen = {pair for one in pairs["train"] for pair in one}
     assert {colour for colour, _ in seen} == set(COLOURS) and {form for _, form in seen} == set(FORMS)
 
@@ -52,6 +65,9 @@ def test_pictures_are_written_once_and_read(tmp_path: Path, monkeypatch: pytest.
     corpora.fetch("scenes")
     splits = [list(corpora.load("scenes", split)) for split in ("train", "valid", "test")]
     assert tuple(map(len, splits)) == corpora.find("scenes").pairs
+    first, _ = next(scenes(PAIRS))
+    assert next(corpora.load("scenes-new-pairs", "test")).target == first.words
+    assert list(corpora.load("scenes-new-pairs", "valid")) == splits[1]
     first, pixels = next(scenes("test"))
     assert splits[2][0].target == first.words
     read = read_picture(splits[2][0].source, PictureSettings(height=32, width=32, channels=3, patch=4))

@@ -1,25 +1,34 @@
 """Handwritten digits as pictures: the 1,797 of 8 x 8 pixels that scikit-learn ships, one file each.
 
 They are the test set of "Optical Recognition of Handwritten Digits" (Alpaydin and Kaynak 1998, UCI repository). A pair
-is the path of a picture and its class. The files are written into the user's cache at the first use.
+of `digits` is the path of a picture and its class. The files are written into the user's cache at the first use.
+
+`digit-codes` has the same digits the other way round: the digit's word, and its picture as 16 codes, one for each patch
+of 2 x 2 pixels. A code is what a language model can write: the four levels of the pixels, from 0 to 3, row by row.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from openwork.base.cache import need_cache
 from openwork.base.errors import DataError
 from openwork.base.folders import atomic_folder
 from openwork.base.messages import msg
 from openwork.data.corpora.corpus import NamedCorpus, check_split, find_folder
+from openwork.data.corpora.spoken_digits import WORDS
 from openwork.data.records import Pair
+from openwork.signals.patches import cut
 
-NAME, SIDE, WHITE = "digits", 8, 16  # pixels of a side; the brightest of scikit-learn's numbers
+NAME, CODES, SIDE, WHITE = "digits", "digit-codes", 8, 16  # pixels of a side; the brightest of scikit-learn's numbers
 SIZES = (1_222, 182, 393)
 SHARES = "v" + "t" * 2 + "l" * 7  # of each ten digits: validation, test, learning
 SPLITS = {"v": "valid", "t": "test", "l": "train"}
+PATCH, LEVELS = 2, 4  # pixels of a code's side, and levels of each
 MARK = "terms.txt"  # is written last, so it is there when all pictures are
 TERMS = msg("Optical Recognition of Handwritten Digits (Alpaydin and Kaynak 1998; CC BY 4.0), as scikit-learn has it")
 
@@ -29,6 +38,31 @@ def read(split: str, folder: Path | None) -> Iterator[Pair]:
     check_split(split)
     for file in sorted((_home(folder) / split).glob("*/*.pgm")):
         yield Pair(str(file), file.parent.name)
+
+
+def codes_of(pixels: NDArray[np.uint8]) -> list[str]:
+    """The 16 codes of a picture (8, 8) of bytes, row by row."""
+    levels = (pixels.astype(np.int64) * LEVELS // 256).astype(np.uint8)
+    return ["".join(map(str, patch)) for patch in cut(levels[:, :, None], PATCH)]
+
+
+def pixels_of(codes: Sequence[str]) -> NDArray[np.uint8]:
+    """The picture (8, 8) of these codes, in the middle of each level. ValueError for what is no picture's codes."""
+    known = [code for code in codes if len(code) == PATCH**2 and set(code) <= set("0123"[:LEVELS])]
+    across = SIDE // PATCH
+    if len(known) != len(codes) or len(codes) != across**2:
+        raise ValueError(f"{len(codes)} codes, {len(known)} of them of {PATCH} x {PATCH} pixels")
+    levels = np.array([list(map(int, code)) for code in codes]).reshape(across, across, PATCH, PATCH)
+    step = 256 // LEVELS
+    return (levels.transpose(0, 2, 1, 3).reshape(SIDE, SIDE) * step + step // 2).astype(np.uint8)
+
+
+def read_codes(split: str, folder: Path | None) -> Iterator[Pair]:
+    """The word and the codes of each digit, with spaces between; the classes take turns."""
+    pairs = sorted(read(split, folder), key=lambda pair: Path(pair.source).stem)
+    for pair in pairs:
+        pixels = np.frombuffer(Path(pair.source).read_bytes()[-SIDE * SIDE :], np.uint8).reshape(SIDE, SIDE)
+        yield Pair(WORDS[int(pair.target)], " ".join(codes_of(pixels)))
 
 
 def found(folder: Path | None) -> str:
@@ -71,13 +105,15 @@ def _load() -> Iterator[tuple[bytes, int]]:
         yield f"P5\n{SIDE} {SIDE}\n255\n".encode() + pixels.tobytes(), label
 
 
-CORPORA = {
-    NAME: NamedCorpus(
+def _corpus(read_pairs: Callable[[str, Path | None], Iterator[Pair]]) -> NamedCorpus:
+    return NamedCorpus(
         TERMS,
         "scikit-learn (sklearn.datasets.load_digits)",
-        read,
+        read_pairs,
         pairs=SIZES,
         found=found,
         fetch=lambda folder, progress: _fetch(folder),
     )
-}
+
+
+CORPORA = {NAME: _corpus(read), CODES: _corpus(read_codes)}
