@@ -140,6 +140,7 @@ def test_evaluate_follows_the_target_language(call: Call, bundle_folder: Path, t
 def test_place_for_an_evaluation(call: Call, bundle_folder: Path, tmp_path: Path):
     (tmp_path / "s").write_text("a\n")
     files = ("--bundle", bundle_folder, "--source", tmp_path / "s", "--reference", tmp_path / "s")
+    told(call("evaluate", *files, "--season", "4"), 2, "--season is for models of series")
     told(call("evaluate", *files, "--out", bundle_folder), 2, "--out is a folder with other things in it")
     told(call("evaluate", *files, "--out", tmp_path / "s"), 2, "--out is a file")
     assert (bundle_folder / "bundle.json").is_file() and (tmp_path / "s").read_text() == "a\n"

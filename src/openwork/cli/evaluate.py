@@ -132,6 +132,8 @@ def evaluate(
             scores = evaluate_forecasts(loaded, tested, advanced, season=test.season)
         print_result(scores.to_json, scores.lines, as_json=as_json)
         return
+    if test.season is not None:
+        raise UsageError("--season is for models of series, and this is none", hint="leave it out", code="U130")
     if next_name:
         with progress(len(tested.pairs), "ranking") as advanced:
             result, saved = evaluate_next(loaded, tested, advanced)
