@@ -5,12 +5,15 @@
 
 The judge is a Vision Transformer that learnt the digits themselves. Beside the model's pictures it sees those of a
 baseline, which draws each code by how often a training digit of the class has it at that place, and the real digits
-of the test in the same codes, which say how far the judge can be trusted. Needs openwork[tasks,vision].
+of the test in the same codes, which say how far the judge can be trusted. Both are also asked how probable the real
+digits are, in bits a picture. Needs openwork[tasks,vision].
 """
 
 import argparse
 import json
 from collections import Counter, defaultdict
+from contextlib import suppress
+from math import log, log2
 from pathlib import Path
 from random import Random
 
@@ -19,25 +22,47 @@ from PIL import Image
 
 import openwork
 from machine import describe_machine
+from openwork.bundles.bundle import load_bundle
 from openwork.data.corpora.catalogue import load
 from openwork.data.corpora.digits import SIDE, pixels_of
 from openwork.data.corpora.spoken_digits import WORDS
 from openwork.evaluation.label_scores import label_scores
+from openwork.inference.scorer import Scorer
 
 EACH, SHOWN = 50, 4  # pictures of each digit; how many of them are drawn
 PIXEL, GAP = 4, 4  # pixels of the drawing for one of a picture; pixels between two makers
 
 
-def by_frequency(random: Random) -> dict[str, list[list[str]]]:
-    """Pictures of each digit whose codes are drawn one by one, as often as training digits have them there."""
+def frequencies() -> dict[str, list[Counter[str]]]:
+    """How often training digits of each class have each code at each place."""
     known: dict[str, list[Counter[str]]] = defaultdict(lambda: [Counter() for _ in range(16)])
     for pair in load("digit-codes", "train"):
         for place, code in enumerate(pair.target.split()):
             known[pair.source][place][code] += 1
+    return known
+
+
+def by_frequency(random: Random) -> dict[str, list[list[str]]]:
+    """Pictures of each digit whose codes are drawn one by one, as often as training digits have them there."""
+    known = frequencies()
     return {
         word: [[random.choices(list(one), list(one.values()))[0] for one in known[word]] for _ in range(EACH)]
         for word in WORDS
     }
+
+
+def bits(bundle: Path) -> dict[str, float]:
+    """Bits for the codes of a real digit of the test, on average; of the baseline each code counts once more."""
+    pairs, known = list(load("digit-codes", "test")), frequencies()
+    codes = {code for pair in load("digit-codes", "train") for code in pair.target.split()}
+    read = load_bundle(bundle)
+    nats = sum(-one.total for one in Scorer(read.model, read.tokenizers).score(pairs))
+    counted = 0.0
+    for pair in pairs:
+        for place, code in enumerate(pair.target.split()):
+            counter = known[pair.source][place]
+            counted -= log2((counter[code] + 1) / (counter.total() + len(codes) + 1))
+    return {"model": nats / log(2) / len(pairs), "by frequency": counted / len(pairs)}
 
 
 def by_model(bundle: Path) -> dict[str, list[list[str]]]:
@@ -84,7 +109,8 @@ def drawing(rows: list[dict[str, list[list[str]]]]) -> Image.Image:
         for column, word in enumerate(WORDS):
             for row, codes in enumerate(pictures[word][:SHOWN]):
                 top = (block * SHOWN + row) * side + block * GAP
-                sheet[top : top + SIDE, column * side : column * side + SIDE] = pixels_of(codes)
+                with suppress(ValueError):  # what is no picture stays white
+                    sheet[top : top + SIDE, column * side : column * side + SIDE] = pixels_of(codes)
     return Image.fromarray(sheet).resize((sheet.shape[1] * PIXEL, sheet.shape[0] * PIXEL), Image.Resampling.NEAREST)
 
 
@@ -99,7 +125,10 @@ def main() -> None:
     assert isinstance(judge, openwork.Classifier), "the judge classifies pictures"
     makers = {"model": by_model(given.codes), "by frequency": by_frequency(Random(1)), "test": of_the_test()}
     found = {name: judged(pictures, judge) for name, pictures in makers.items()}
-    given.out.write_text(json.dumps({"machine": describe_machine(), "found": found}, indent=1) + "\n", encoding="utf-8")
+    given.out.write_text(
+        json.dumps({"machine": describe_machine(), "found": found, "bits": bits(given.codes)}, indent=1) + "\n",
+        encoding="utf-8",
+    )
     if given.draw is not None:
         drawing([makers["model"], makers["by frequency"]]).save(given.draw)
     for name, one in found.items():

@@ -4,7 +4,7 @@ They are the test set of "Optical Recognition of Handwritten Digits" (Alpaydin a
 of `digits` is the path of a picture and its class. The files are written into the user's cache at the first use.
 
 `digit-codes` has the same digits the other way round: the digit's word, and its picture as 16 codes, one for each patch
-of 2 x 2 pixels. A code is what a language model can write: the four levels of the pixels, from 0 to 3, row by row.
+of 2 x 2 pixels. A code is what a language model can write: the four levels of the pixels, from a to d, row by row.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +28,7 @@ NAME, CODES, SIDE, WHITE = "digits", "digit-codes", 8, 16  # pixels of a side; t
 SIZES = (1_222, 182, 393)
 SHARES = "v" + "t" * 2 + "l" * 7  # of each ten digits: validation, test, learning
 SPLITS = {"v": "valid", "t": "test", "l": "train"}
-PATCH, LEVELS = 2, 4  # pixels of a code's side, and levels of each
+PATCH, LEVELS = 2, "abcd"  # pixels of a code's side, and the letters of their levels, from dark to bright
 MARK = "terms.txt"  # is written last, so it is there when all pictures are
 TERMS = msg("Optical Recognition of Handwritten Digits (Alpaydin and Kaynak 1998; CC BY 4.0), as scikit-learn has it")
 
@@ -42,18 +42,18 @@ def read(split: str, folder: Path | None) -> Iterator[Pair]:
 
 def codes_of(pixels: NDArray[np.uint8]) -> list[str]:
     """The 16 codes of a picture (8, 8) of bytes, row by row."""
-    levels = (pixels.astype(np.int64) * LEVELS // 256).astype(np.uint8)
-    return ["".join(map(str, patch)) for patch in cut(levels[:, :, None], PATCH)]
+    levels = (pixels.astype(np.int64) * len(LEVELS) // 256).astype(np.uint8)
+    return ["".join(LEVELS[level] for level in patch) for patch in cut(levels[:, :, None], PATCH)]
 
 
 def pixels_of(codes: Sequence[str]) -> NDArray[np.uint8]:
     """The picture (8, 8) of these codes, in the middle of each level. ValueError for what is no picture's codes."""
-    known = [code for code in codes if len(code) == PATCH**2 and set(code) <= set("0123"[:LEVELS])]
+    known = [code for code in codes if len(code) == PATCH**2 and set(code) <= set(LEVELS)]
     across = SIDE // PATCH
     if len(known) != len(codes) or len(codes) != across**2:
         raise ValueError(f"{len(codes)} codes, {len(known)} of them of {PATCH} x {PATCH} pixels")
-    levels = np.array([list(map(int, code)) for code in codes]).reshape(across, across, PATCH, PATCH)
-    step = 256 // LEVELS
+    levels = np.array([list(map(LEVELS.index, code)) for code in codes]).reshape(across, across, PATCH, PATCH)
+    step = 256 // len(LEVELS)
     return (levels.transpose(0, 2, 1, 3).reshape(SIDE, SIDE) * step + step // 2).astype(np.uint8)
 
 
