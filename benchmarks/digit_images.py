@@ -125,7 +125,8 @@ def main() -> None:
     assert isinstance(judge, openwork.Classifier), "the judge classifies pictures"
     makers = {"model": by_model(given.codes), "by frequency": by_frequency(Random(1)), "test": of_the_test()}
     found = {name: judged(pictures, judge) for name, pictures in makers.items()}
-    given.out.write_text(
+    results = {"machine": describe_machine(), "found": found, "bits": bits(given.codes)}
+    given.out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
         json.dumps({"machine": describe_machine(), "found": found, "bits": bits(given.codes)}, indent=1) + "\n",
         encoding="utf-8",
     )
