@@ -127,9 +127,6 @@ def main() -> None:
     found = {name: judged(pictures, judge) for name, pictures in makers.items()}
     results = {"machine": describe_machine(), "found": found, "bits": bits(given.codes)}
     given.out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-        json.dumps({"machine": describe_machine(), "found": found, "bits": bits(given.codes)}, indent=1) + "\n",
-        encoding="utf-8",
-    )
     if given.draw is not None:
         drawing([makers["model"], makers["by frequency"]]).save(given.draw)
     for name, one in found.items():
