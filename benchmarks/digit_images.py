@@ -52,17 +52,20 @@ def by_frequency(random: Random) -> dict[str, list[list[str]]]:
 
 
 def bits(bundle: Path) -> dict[str, float]:
-    """Bits for the codes of a real digit of the test, on average; of the baseline each code counts once more."""
-    pairs, known = list(load("digit-codes", "test")), frequencies()
+    """Bits for the codes of a real digit of the test, on average, of those with no new code.
+
+    For the baseline each code counts once more than it occurs.
+    """
     codes = {code for pair in load("digit-codes", "train") for code in pair.target.split()}
-    read = load_bundle(bundle)
+    pairs = [pair for pair in load("digit-codes", "test") if codes.issuperset(pair.target.split())]
+    read, known = load_bundle(bundle), frequencies()
     nats = sum(-one.total for one in Scorer(read.model, read.tokenizers).score(pairs))
     counted = 0.0
     for pair in pairs:
         for place, code in enumerate(pair.target.split()):
             counter = known[pair.source][place]
-            counted -= log2((counter[code] + 1) / (counter.total() + len(codes) + 1))
-    return {"model": nats / log(2) / len(pairs), "by frequency": counted / len(pairs)}
+            counted -= log2((counter[code] + 1) / (counter.total() + len(codes)))
+    return {"digits": len(pairs), "model": nats / log(2) / len(pairs), "by frequency": counted / len(pairs)}
 
 
 def by_model(bundle: Path) -> dict[str, list[list[str]]]:
