@@ -72,9 +72,8 @@ def by_model(bundle: Path) -> dict[str, list[list[str]]]:
     """As many that the model samples."""
     model = openwork.load(bundle)
     assert isinstance(model, openwork.LanguageModel), "it continues texts"
-    prompts = [word for word in WORDS for _ in range(EACH)]
-    found = [one.text.split() for one in model.complete(prompts, length=17, samples=1, seed=1)]
-    return {word: found[place * EACH : (place + 1) * EACH] for place, word in enumerate(WORDS)}
+    found = model.complete(list(WORDS), length=17, samples=EACH, best=EACH, seed=1)
+    return {word: [one.text.split() for one in samples] for word, samples in zip(WORDS, found, strict=True)}
 
 
 def of_the_test() -> dict[str, list[list[str]]]:
