@@ -65,7 +65,7 @@ def bits(bundle: Path) -> dict[str, float]:
         for place, code in enumerate(pair.target.split()):
             counter = known[pair.source][place]
             counted -= log2((counter[code] + 1) / (counter.total() + len(codes)))
-    return {"digits": len(pairs), "model": nats / log(2) / len(pairs), "by frequency": counted / len(pairs)}
+    return {"digits": len(pairs), "language model": nats / log(2) / len(pairs), "by frequency": counted / len(pairs)}
 
 
 def by_model(bundle: Path) -> dict[str, list[list[str]]]:
@@ -125,12 +125,12 @@ def main() -> None:
     given = parser.parse_args()
     judge = openwork.load(given.judge)
     assert isinstance(judge, openwork.Classifier), "the judge classifies pictures"
-    makers = {"model": by_model(given.codes), "by frequency": by_frequency(Random(1)), "test": of_the_test()}
+    makers = {"language model": by_model(given.codes), "by frequency": by_frequency(Random(1)), "test": of_the_test()}
     found = {name: judged(pictures, judge) for name, pictures in makers.items()}
     results = {"machine": describe_machine(), "found": found, "bits": bits(given.codes)}
     given.out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     if given.draw is not None:
-        drawing([makers["model"], makers["by frequency"]]).save(given.draw)
+        drawing([makers["language model"], makers["by frequency"]]).save(given.draw)
     for name, one in found.items():
         print(name, one)
 

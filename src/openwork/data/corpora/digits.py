@@ -3,8 +3,9 @@
 They are the test set of "Optical Recognition of Handwritten Digits" (Alpaydin and Kaynak 1998, UCI repository). A pair
 of `digits` is the path of a picture and its class. The files are written into the user's cache at the first use.
 
-`digit-codes` has the same digits the other way round: the digit's word, and its picture as 16 codes, one for each patch
-of 2 x 2 pixels. A code is what a language model can write: the four levels of the pixels, from a to d, row by row.
+`digit-codes` has the same digits the other way round, as DALL-E writes pictures (Ramesh et al. 2021): the digit's word,
+and its picture as 16 codes, one for each patch of 2 x 2 pixels. A code is what a language model can write: the four
+levels of the pixels, from a to d, row by row.
 """
 
 from collections.abc import Callable, Iterator, Sequence
