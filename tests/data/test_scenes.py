@@ -8,19 +8,8 @@ import numpy as np
 import pytest
 
 from openwork.data.corpora import catalogue as corpora
-from openwork.data.corpora.scenes import (
-    COLOURS,
-    FORMS,
-    HELD_OUT,
-    PAIRS,
-    RADII,
-    SIZES,
-    Scene,
-    Shape,
-    covered,
-    picture,
-    scenes,
-)
+from openwork.data.corpora.drawings import COLOURS, FORMS, HELD_OUT, covered
+from openwork.data.corpora.scenes import PAIRS, RADII, SIZES, Scene, Shape, picture, scenes
 
 
 def test_what_is_held_out_is_tested_alone() -> None:
@@ -36,7 +25,7 @@ def test_what_is_held_out_is_tested_alone() -> None:
 
 def test_each_form_by_hand() -> None:
     """Pixels of a radius of 4. A bar has 3 rows of 9, a cross two bars that share 9; a ring is a circle without one."""
-    sizes = {form: int(covered(form, 4, (16, 16)).sum()) for form in FORMS}
+    sizes = {form: int(covered(form, 4, (16, 16), 32).sum()) for form in FORMS}
     assert sizes == {
         "circle": 49, "square": 49, "triangle": 1 + 1 + 3 + 3 + 5 + 5 + 7 + 7 + 9, "cross": 27 + 27 - 9, "bar": 27,
         "ring": 49 - 13,

@@ -12,7 +12,7 @@ import pytest
 
 import openwork
 from openwork.api.models import Captioner
-from openwork.base.errors import ConfigError, UsageError
+from openwork.base.errors import ConfigError, DataError, UsageError
 from openwork.bundles.bundle import load_bundle
 from openwork.checks.check import Status
 from openwork.checks.keeping import EXPORTED
@@ -150,6 +150,46 @@ def test_a_classifier_gives_its_encoder(captions: Path, tmp_path: Path) -> None:
     assert "source_embedding.projection.weight" in shared and len(shared) > 10
     for name in shared:
         assert (theirs[name] - ours[name]).abs().max() < 0.1, name  # two updates with a rate of 0.01 away
+
+
+def test_questions_are_answered(captions: Path, tmp_path: Path) -> None:
+    """The answer about a half follows from the picture and the question, of which neither alone tells it."""
+    with (tmp_path / "asked.csv").open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["file", "question", "text"])
+        for number in range(12):
+            for lit in WORDS:
+                for half, name in enumerate(("left", "right")):
+                    place = captions / "train" / f"{lit[0]}{lit[1]}{number:03}.png"
+                    rows.writerow([place, name, "light" if lit[half] else "dark"])
+    words = RUN.replace("patch = 2\n", 'patch = 2\nwords = ["left", "right"]\n').replace("tokens = 56", "tokens = 64")
+    table = f'[data]\npictures = "{tmp_path}/asked.csv"\nvalid_pictures = "{tmp_path}/asked.csv"\n'
+    (tmp_path / "run.toml").write_text(words + table)
+    sets = {"training.steps": 120, "training.validate_every": 60}
+    openwork.train(tmp_path / "run.toml", out=tmp_path / "run", set=sets, progress=False)
+    model = openwork.load(tmp_path / "run")
+    assert isinstance(model, Captioner) and model.settings.picture is not None
+    assert model.settings.picture.words == ("left", "right")
+    for lit in WORDS:
+        for half, name in enumerate(("left", "right")):
+            assert model.caption(picture(lit, 100), question=name).text == ("light" if lit[half] else "dark")
+    with pytest.raises(DataError) as refused:
+        model.caption(picture((0, 1), 100), question="above")
+    assert refused.value.code == "D165"
+    command = [sys.executable, "-m", "openwork", "caption", str(tmp_path / "run")]
+    line = f"{captions / 'valid' / '10100.png'}\tright\n"
+    done = subprocess.run(command, input=line, capture_output=True, text=True, timeout=600)
+    assert done.stdout == "dark\n", done.stderr
+    assert [one for one in verify(tmp_path / "run", further=EXPORTED) if one.status is Status.FAILED] == []
+
+
+def test_a_classifier_asks_nothing(captions: Path, tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_text(
+        f'[data]\npictures = "{captions}/train.csv"\n[picture]\nwords = ["left"]\n[model]\npreset = "vit-small"\n'
+    )
+    with pytest.raises(ConfigError) as refused:
+        openwork.train(tmp_path / "run.toml", out=tmp_path / "run", progress=False)
+    assert refused.value.code == "C162"
 
 
 def test_what_writes_no_captions_is_refused(captions: Path, bundle_folder: Path) -> None:

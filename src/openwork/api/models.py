@@ -252,6 +252,7 @@ class Transcriber(TrainedModel):
         language: str | None = None,
         task: Literal["transcribe", "translate"] | None = None,
         timestamps: bool = False,
+        question: str = "",
         best: int = 1,
         progress: bool = False,
         **decoding: Any,
@@ -264,6 +265,7 @@ class Transcriber(TrainedModel):
             language: that of the sound, such as "de", for a model with several; by default it is detected.
             task: "translate" writes English, with a model that has the symbol for it.
             timestamps: segments of a sentence or so, where the model knows timestamps; else a segment is a window.
+            question: that about each sound, for a model with `settings.sound.words`.
             best: with more than 1, a list of so many transcripts of each sound, of one window each.
             progress: show how far it is.
             decoding: keys of `[decoding]`.
@@ -272,7 +274,9 @@ class Transcriber(TrainedModel):
         """
         sounds = many_files(sound, "sound")
         settings = settings_over(self.settings.decoding, {**decoding, "best": best})
-        transcriber = SoundTranscriber(self.bundle, settings, language=language, task=task, timestamps=timestamps)
+        transcriber = SoundTranscriber(
+            self.bundle, settings, language=language, task=task, timestamps=timestamps, question=question
+        )
         with watched(len(sounds), "transcribing", progress=progress) as advanced:
             found = _each(transcriber.transcribe(sounds, advanced=advanced), best)
         return found[0] if is_file(sound) else found
@@ -281,15 +285,18 @@ class Transcriber(TrainedModel):
 class Captioner(TrainedModel):
     """A model that writes the text of a picture."""
 
-    def caption(self, picture: Any, *, best: int = 1, progress: bool = False, **decoding: Any) -> Any:
+    def caption(
+        self, picture: Any, *, question: str = "", best: int = 1, progress: bool = False, **decoding: Any
+    ) -> Any:
         """Writes the text of a picture, as a `Translation`; several pictures give a list.
 
-        `picture`: a path (str or Path), or an array of uint8, (height, width) or (height, width, 3). `best`: with more
-        than 1, a list of so many texts of each picture. `decoding`: keys of `[decoding]`.
+        `picture`: a path (str or Path), or an array of uint8, (height, width) or (height, width, 3). `question`: that
+        about each picture, for a model with `settings.picture.words`. `best`: with more than 1, a list of so many texts
+        of each picture. `decoding`: keys of `[decoding]`.
 
-        DataError for a picture that cannot be read.
+        DataError for a picture that cannot be read, and for a word that the model does not know.
         """
-        pictures = many_pictures(picture)
+        pictures = [(one, question) for one in many_pictures(picture)] if question else many_pictures(picture)
         settings = settings_over(self.settings.decoding, {**decoding, "best": best})
         with watched(len(pictures), "captioning", progress=progress) as advanced:
             found = _each(BatchTranslator.of(self.bundle, settings).translate(pictures, advanced=advanced), best)

@@ -24,6 +24,7 @@ def transcribe(
     task: Annotated[
         Literal["transcribe", "translate"] | None, Option(help="Write what is said, or translate it into English.")
     ] = None,
+    question: Annotated[str, Option(help="Of each sound, for a model that was trained with sound.words.")] = "",
     searching: DecodingOptions,
 ) -> None:
     """Write the text of each sound, one line a file.
@@ -43,7 +44,9 @@ def transcribe(
     form = "json" if as_json else form
     check_format(form, len(files))
     decoding = settings_with_options(loaded.settings.decoding, given(searching))
-    transcriber = SoundTranscriber(loaded, decoding, language=language, task=task, timestamps=form != "text")
+    transcriber = SoundTranscriber(
+        loaded, decoding, language=language, task=task, timestamps=form != "text", question=question
+    )
     size = loaded.tokenizers.encoder.at_once
     for first in range(0, len(files), size):
         paths = list(map(str, files[first : first + size]))
@@ -58,6 +61,8 @@ def caption(
     searching: DecodingOptions,
 ) -> None:
     """Write the text of each picture on standard input, a path a line.
+
+    With a model that answers questions (picture.words), a tab and the question follow the path.
 
     ls photos/*.png | openwork caption composed
 

@@ -20,6 +20,7 @@ from openwork.data.readers.lines import read_columns, read_parallel
 from openwork.data.readers.series import read_series, split_by_time
 from openwork.data.records import UNSAID, Languages, Pair
 from openwork.data.settings import DataSettings, OriginSettings
+from openwork.signals.questions import file_of
 from openwork.text.languages import language_in_name
 from openwork.text.pieces.alphabet import Again
 
@@ -190,12 +191,13 @@ def count_and_digest(pairs: Iterable[Pair]) -> tuple[int, str]:
 def hold_out(pairs: PairSource, share: float) -> tuple[PairSource, PairSource]:
     """The pairs to train on and those to hold out, by a hash of the source, so that no sentence is on both sides.
 
-    Where there is no source, the target decides; of a path, what comes after the folder, so that copies of a folder are
-    divided alike.
+    Where there is no source, the target decides; of a path, what comes after the folder and without its question, so
+    that copies of a folder are divided alike and a file is on one side.
     """
 
     def is_held_out(pair: Pair) -> bool:
-        key = pair.source.removeprefix(f"{pairs.root}{os.sep}") or pair.target
+        source = pair.source if pairs.root is None else file_of(pair.source).removeprefix(f"{pairs.root}{os.sep}")
+        key = source or pair.target
         digest = hashlib.blake2b(key.encode("utf-8"), digest_size=8).digest()
         return int.from_bytes(digest) < share * 2**64
 

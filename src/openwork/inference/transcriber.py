@@ -83,7 +83,8 @@ class SoundTranscriber:
 
     `language`: by default the bundle's, or the one it detects. `task`: transcribe, or translate (into English); by
     default the bundle's. `timestamps`: segments within windows, where the model knows timestamps; sounds of several
-    windows always have them. UsageError for a language or task that the bundle has no symbol for.
+    windows always have them. `question`: that about each sound, for a model with `sound.words`. UsageError for a
+    language or task that the bundle has no symbol for.
     """
 
     def __init__(
@@ -94,6 +95,7 @@ class SoundTranscriber:
         language: str | None = None,
         task: str | None = None,
         timestamps: bool = False,
+        question: str = "",
     ) -> None:
         assert bundle.settings.sound is not None, "the bundle reads sounds"
         self.sound, self.symbols = bundle.settings.sound, bundle.settings.transcript or TranscriptSettings()
@@ -103,7 +105,7 @@ class SoundTranscriber:
             raise _no_symbol("task", task, self.symbols.tasks)
         self.translator = BatchTranslator.of(bundle, decoding)
         self.tokenizers = bundle.tokenizers
-        self.language, self.task = language, task
+        self.language, self.task, self.question = language, task, question
         self.is_alone = decoding.best == 1
         self.in_windows = timestamps and self.symbols.timestamps is not None and self.is_alone
         self.window = self.sound.seconds * self.sound.rate
@@ -132,7 +134,9 @@ class SoundTranscriber:
     def _whole(self, sounds: Sequence[Samples]) -> list[list[Transcript]]:
         """The transcripts of sounds that are no longer than a window, without timestamps."""
         languages = list(map(self._language, sounds))
-        found = self.translator.translate(sounds, [self._request(language, timestamps=False) for language in languages])
+        found = self.translator.translate(
+            self._asked(sounds), [self._request(language, timestamps=False) for language in languages]
+        )
         return [
             [_joined([one], [Segment(0.0, len(samples) / self.sound.rate, one.text.strip())], language) for one in best]
             for samples, language, best in zip(sounds, languages, found, strict=True)
@@ -145,7 +149,7 @@ class SoundTranscriber:
         place, windows, segments = 0, [], []
         while not windows or len(samples) - place >= LEAST * rate:
             window = samples[place : place + self.window]
-            ((best, *_),) = self.translator.translate([window], [request])
+            ((best, *_),) = self.translator.translate(self._asked([window]), [request])
             parts, taken = parts_of(best.pieces[len(request.symbols) :], first, len(window) / rate)
             texts = [self.tokenizers.decode_target(part.pieces).text.strip() for part in parts]
             for part, text in zip(parts, texts, strict=True):
@@ -153,6 +157,9 @@ class SoundTranscriber:
             windows.append(best)
             place += round(taken * rate)
         return _joined(windows, segments, language)
+
+    def _asked(self, sounds: Sequence[Samples]) -> Sequence[Any]:
+        return [(samples, self.question) for samples in sounds] if self.question else sounds
 
     def _request(self, language: str | None, *, timestamps: bool) -> Request:
         return opening_of(self.symbols, language, self.task, timestamps=timestamps)

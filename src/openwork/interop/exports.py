@@ -152,6 +152,8 @@ def unsupported_vit(s: VisionSettings) -> Unsupported | None:
 
 def unsupported_whisper(s: SpeechSettings, sound: SoundSettings) -> Unsupported | None:
     """Why Hugging Face's Whisper is no model with these settings; None if it is."""
+    if sound.words is not None:
+        return Unsupported("its sounds come without questions", "train without sound.words to export")
     if sound.rate != WHISPER_RATE or not sound.padded:
         return Unsupported(
             f"its sounds have {WHISPER_RATE:,} samples a second, and all the same length",

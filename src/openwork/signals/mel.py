@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 from openwork.base.config import fingerprint
 from openwork.base.sources import SourceEncoder
+from openwork.signals.questions import form_with, parted, with_question
 from openwork.signals.settings import SoundSettings
 from openwork.signals.sounds import Samples, Sound, at_speed, read_sound
 
 Numbers = NDArray[np.float64]
+STRIDE = 2  # rows of a position, of which the stem of convolutions makes one
 FLOOR, DEPTH = 1e-10, 8.0  # the least power of a band, and decades below the loudest band that are kept
 # Slaney's mel scale (Auditory Toolbox 1998): 200/3 hertz a mel up to 1,000 hertz, from there 6.4 times in 27 mels.
 LINEAR, BREAK, STEP = 200 / 3, 1000.0, np.log(6.4) / 27
@@ -65,15 +67,23 @@ class SoundFrames(SourceEncoder):
 
     def __init__(self, settings: SoundSettings) -> None:
         self.settings = settings
-        self.numbers = settings.form
+        self.numbers = self._form = form_with(settings.form, settings.words)
         self.fingerprint = fingerprint(settings)
 
     @property
     def size(self) -> int:
-        return self.settings.mels
+        return self._form.features
 
-    def encode_batch(self, sources: Sequence[Sound], speed: float = 1.0) -> list[NDArray[np.float32]]:
+    def encode_batch(
+        self, sources: Sequence[Sound | tuple[Sound, str]], speed: float = 1.0
+    ) -> list[NDArray[np.float32]]:
         """The log-mel spectrogram (row, band) of each sound at a speed. DataError names one that cannot be read."""
-        most = self.settings.seconds * self.settings.rate  # a slow sound is cut where it is longer
-        sounds = (at_speed(read_sound(source, self.settings), speed)[:most] for source in sources)
-        return [log_mel(samples, self.settings) for samples in sounds]
+        settings = self.settings
+        most = settings.seconds * settings.rate  # a slow sound is cut where it is longer
+        asked = (parted(source, settings.words) for source in sources)
+        return [
+            with_question(
+                log_mel(at_speed(read_sound(sound, settings), speed)[:most], settings), words, settings.words, STRIDE
+            )
+            for sound, words in asked
+        ]

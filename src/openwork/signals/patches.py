@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from openwork.base.config import fingerprint
 from openwork.base.sources import SourceEncoder
 from openwork.signals.pictures import Picture, Pixels, read_picture
+from openwork.signals.questions import form_with, parted, with_question
 from openwork.signals.settings import PictureSettings
 
 
@@ -22,20 +23,25 @@ def cut(pixels: Pixels, patch: int) -> NDArray[np.uint8]:
 
 
 class PicturePatches(SourceEncoder):
-    """Reads pictures, each a path or an array of pixels, as the settings say."""
+    """Reads pictures, each a path or an array of pixels, as the settings say; with a question where they have words."""
 
     kind = "pictures"
     at_once = 64
 
     def __init__(self, settings: PictureSettings) -> None:
         self.settings = settings
-        self.numbers = settings.form
+        self.numbers = self._form = form_with(settings.form, settings.words)
         self.fingerprint = fingerprint(settings)
 
     @property
     def size(self) -> int:
-        return self.settings.form.features
+        return self._form.features
 
-    def encode_batch(self, sources: Sequence[Picture]) -> list[NDArray[np.uint8]]:
+    def encode_batch(self, sources: Sequence[Picture | tuple[Picture, str]]) -> list[NDArray[np.uint8]]:
         """The patches (patch, features) of each picture in bytes. DataError names one that cannot be read."""
-        return [cut(read_picture(source, self.settings), self.settings.patch) for source in sources]
+        settings = self.settings
+        asked = (parted(source, settings.words) for source in sources)
+        return [
+            with_question(cut(read_picture(picture, settings), settings.patch), words, settings.words)
+            for picture, words in asked
+        ]

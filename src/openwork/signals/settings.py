@@ -13,9 +13,14 @@ from openwork.base.sources import NumberForm
 MOST_PIXELS = 4096  # of a side that pictures are resized to
 MOST_SECONDS = 600  # of a sound, which is one source
 MOST_BINS = 10_000
+MOST_WORDS, MOST_LETTERS = 1_000, 100  # of questions; letters of a word
 
 Channels = Annotated[Literal[1, 3], WithJsonSchema({"type": "integer", "enum": [1, 3], "minimum": 1, "maximum": 3})]
 Side = Annotated[int, Field(ge=1, le=MOST_PIXELS)]
+QuestionWords = Annotated[
+    tuple[Annotated[str, Field(pattern=r"^\S+$", max_length=MOST_LETTERS)], ...] | None,
+    Field(min_length=1, max_length=MOST_WORDS),
+]
 VIT = "Dosovitskiy et al. 2021, section"
 
 
@@ -34,6 +39,8 @@ class PictureSettings(Settings):
     deviation: tuple[Annotated[float, Field(gt=0, le=FACTOR)], ...] = option(
         (0.5,), "what the rest is divided by: one for all channels, or one each", "the authors' own vision_transformer"
     )
+
+    words: QuestionWords = option(None, "words of the questions that follow the paths, after a tab; none: no questions")
 
     @model_validator(mode="after")
     def _parts_fit(self) -> "PictureSettings":
@@ -91,6 +98,7 @@ class SoundSettings(Settings):
     speeds: tuple[Speed, ...] = option(
         (1.0,), "how fast the training sounds are played; epochs take turns", "Ko et al. 2015, section 2", min_length=1
     )
+    words: QuestionWords = option(None, "words of the questions that follow the paths, after a tab; none: no questions")
     padded: bool = option(True, "silence follows a shorter sound, so that all are as long as the longest", WHISPER)
 
     @property

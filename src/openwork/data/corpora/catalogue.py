@@ -16,10 +16,12 @@ from openwork.data.corpora import (
     entities,
     labelled,
     movielens,
+    moving_shapes,
     parallel,
     scenes,
     series,
     spoken_digits,
+    spoken_questions,
     synthetic,
     wmt14,
 )
@@ -50,9 +52,11 @@ CORPORA: dict[str, NamedCorpus] = {
     **docstrings.CORPORA,
     **digits.CORPORA,
     **scenes.CORPORA,
+    **moving_shapes.CORPORA,
     **movielens.CORPORA,
     **series.CORPORA,
     **spoken_digits.CORPORA,
+    **spoken_questions.CORPORA,
 }
 
 

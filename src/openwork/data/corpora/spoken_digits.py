@@ -5,7 +5,7 @@ are unpacked into the user's cache at the first use. To test: all recordings of 
 To validate: the first five of each digit of the others, as the dataset's own page divides them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -34,6 +34,13 @@ def read(split: str, folder: Path | None, speaker: str) -> Iterator[Pair]:
         for other in SPEAKERS:
             if (other == speaker) == (split == "test"):
                 yield from (Pair(str(home / f"{digit}_{other}_{take}.wav"), word) for take in takes)
+
+
+def recordings(takes: Iterable[int], folder: Path | None) -> Iterator[tuple[Path, str]]:
+    """These takes of each digit by each speaker, and the digit as a word."""
+    home = _home(folder)
+    for digit, word in enumerate(WORDS):
+        yield from ((home / f"{digit}_{one}_{take}.wav", word) for one in SPEAKERS for take in takes)
 
 
 def found(folder: Path | None) -> str:
@@ -71,11 +78,12 @@ def _corpus(speaker: str) -> NamedCorpus:
         partial(read, speaker=speaker),
         pairs=(others * each - valid, valid, each),
         found=found,
-        fetch=lambda folder, progress: _fetch(folder),
+        fetch=lambda folder, progress: fetch(folder),
     )
 
 
-def _fetch(folder: Path | None) -> None:
+def fetch(folder: Path | None) -> None:
+    """Unpacks the recordings."""
     _home(folder)
 
 

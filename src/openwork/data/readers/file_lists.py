@@ -1,7 +1,7 @@
 """Sources that are files: a folder with a subfolder for each class, or a CSV file of paths and targets.
 
-A pair is the path of a picture and its label, or that of a sound and its text. The files themselves are read later
-(`signals`).
+A pair is the path of a picture and its label, or that of a sound and its text; a question follows the path after a tab
+(`signals/questions.py`). The files themselves are read later (`signals`).
 """
 
 import csv
@@ -15,6 +15,7 @@ from openwork.base.files import read_lines, sha256_file
 from openwork.base.messages import msg
 from openwork.data.records import Pair, Skipped
 from openwork.signals import pictures, sounds
+from openwork.signals.questions import file_of
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,10 @@ def _listed(folder: Path) -> list[Path]:
 
 
 def _of_table(path: Path, kind: FileKind) -> Iterator[Pair]:
-    """Line by line; paths are relative to the folder of the table. DataError names the line that is wrong."""
+    """Line by line; paths are relative to the folder of the table. DataError names the line that is wrong.
+
+    The column question may be there, besides file and target.
+    """
     rows, columns = csv.reader(read_lines(path), strict=True), ["file", kind.target]
 
     def wrong(line: int, why: str) -> DataError:
@@ -110,6 +114,7 @@ def _of_table(path: Path, kind: FileKind) -> Iterator[Pair]:
         if any(header.count(name) != 1 for name in columns):
             raise wrong(1, msg(f"its first line has not the columns {' and '.join(columns)}, each once"))
         places = [header.index(name) for name in columns]
+        question = header.index("question") if header.count("question") == 1 else None
         for row in rows:
             if not row:
                 continue
@@ -119,7 +124,7 @@ def _of_table(path: Path, kind: FileKind) -> Iterator[Pair]:
             file = path.parent / name
             if not name or not file.is_file():
                 raise wrong(rows.line_num, msg(f"there is no file {file}"))
-            yield Pair(str(file), target)
+            yield Pair(str(file) if question is None else f"{file}\t{row[question].strip()}", target)
     except csv.Error as error:
         raise wrong(rows.line_num, str(error)) from error
 
@@ -129,5 +134,5 @@ def digest_of(pairs: Iterable[Pair | Skipped]) -> str:
     digest = hashlib.sha256()
     for pair in pairs:
         if isinstance(pair, Pair):
-            digest.update(sha256_file(pair.source).encode())
+            digest.update(sha256_file(file_of(pair.source)).encode())
     return digest.hexdigest()

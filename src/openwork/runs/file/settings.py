@@ -100,6 +100,12 @@ class RunSettings(Settings):
                 hint='leave out the section [picture], or set model.kind = "vit", "cnn" or "captioner"',
                 code="C148",
             )
+        if self.picture.words is not None and self.model.kind != "captioner":
+            raise RuleError(
+                f'picture.words are for a model that writes answers, and the kind is "{self.model.kind}"',
+                hint='leave picture.words out, or set model.kind = "captioner"',
+                code="C162",
+            )
         for key, needed in of_grid(self.model.model_dump(), self.picture.grid).items():
             if getattr(self.model, key) != needed:
                 raise RuleError(

@@ -1,0 +1,60 @@
+"""The built-in corpus `spoken-questions`: a spoken digit, an instruction as text, and what it asks to write.
+
+The sounds are those of `spoken-digits`, with all speakers. The instruction is "once" (write the digit), "twice" (write
+it twice), or "then" or "after" and a digit: "after two" of a spoken seven is "two seven". No pair of a digit and an
+instruction is in two splits, and no recording that is learnt is heard in the others.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+from openwork.data.corpora import spoken_digits
+from openwork.data.corpora.corpus import NamedCorpus, check_split
+from openwork.data.corpora.spoken_digits import HELD_OUT, WORDS
+from openwork.data.records import Pair
+
+NAME, EACH = "spoken-questions", 2  # instructions of each recording
+INSTRUCTIONS = ("once", "twice", *(f"{place} {word}" for place in ("then", "after") for word in WORDS))
+
+
+def answer(digit: str, instruction: str) -> str:
+    """What is to be written of a spoken digit."""
+    match instruction.split():
+        case ["once"]:
+            return digit
+        case ["twice"]:
+            return f"{digit} {digit}"
+        case ["then", other]:
+            return f"{digit} {other}"
+        case ["after", other]:
+            return f"{other} {digit}"
+    raise ValueError(f"no instruction: {instruction}")
+
+
+def asked_in(split: str, digit: str) -> list[str]:
+    """The instructions for a digit in a split: of 22, two each to validate and to test with."""
+    shares = {0: "test", 5: "valid"}
+    places = enumerate(INSTRUCTIONS, start=WORDS.index(digit))
+    return [one for place, one in places if shares.get(place % 11, "train") == split]
+
+
+def read(split: str, folder: Path | None) -> Iterator[Pair]:
+    """Each recording's path and instruction, and the answer; digit by digit, in an order that is always the same."""
+    check_split(split)
+    takes = range(HELD_OUT, spoken_digits.TAKES) if split == "train" else range(HELD_OUT)
+    random = Random(f"{NAME} {split}")
+    for path, word in spoken_digits.recordings(takes, folder):
+        for instruction in random.sample(asked_in(split, word), EACH):
+            yield Pair(f"{path}\t{instruction}", answer(word, instruction))
+
+
+CORPORA = {
+    NAME: NamedCorpus(
+        spoken_digits.TERMS,
+        spoken_digits.ORIGIN,
+        read,
+        found=spoken_digits.found,
+        fetch=lambda folder, progress: spoken_digits.fetch(folder),
+    )
+}
