@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from openwork.base.errors import DataError
+from openwork.data.corpora import spoken_digits
 from openwork.data.corpora.drawings import HELD_OUT
 from openwork.data.corpora.moving_shapes import FRAMES, MOTIONS, SIDE, Film, films, strip
 from openwork.data.corpora.spoken_digits import WORDS
-from openwork.data.corpora.spoken_questions import INSTRUCTIONS, answer, asked_in
+from openwork.data.corpora.spoken_questions import INSTRUCTIONS, answer, asked_in, read_tasks
 from openwork.data.pairs import PairSource
 from openwork.data.readers.file_lists import PICTURES, read_list
 from openwork.data.records import UNSAID, Pair
@@ -43,6 +44,17 @@ def test_answers_of_instructions() -> None:
     ]  # fmt: skip
     with pytest.raises(ValueError, match="before two"):
         answer("seven", "before two")
+
+
+def test_each_recording_has_both_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = [Pair("0_theo_0.wav", "zero"), Pair("5_theo_0.wav", "five")]
+    monkeypatch.setattr(spoken_digits, "read", lambda split, folder, speaker: iter(pairs))
+    assert list(read_tasks("train", None)) == [
+        Pair("0_theo_0.wav\ttranscribe", "zero"),
+        Pair("0_theo_0.wav\ttranslate", "null"),
+        Pair("5_theo_0.wav\ttranscribe", "five"),
+        Pair("5_theo_0.wav\ttranslate", "fünf"),
+    ]
 
 
 def test_no_instruction_of_a_digit_is_in_two_splits() -> None:

@@ -1,11 +1,14 @@
-"""The built-in corpus `spoken-questions`: a spoken digit, an instruction as text, and what it asks to write.
+"""The built-in corpora `spoken-questions` and `spoken-tasks`: a spoken digit, an instruction, and what it asks for.
 
-The sounds are those of `spoken-digits`, with all speakers. The instruction is "once" (write the digit), "twice" (write
-it twice), or "then" or "after" and a digit: "after two" of a spoken seven is "two seven". No pair of a digit and an
-instruction is in two splits, and no recording that is learnt is heard in the others.
+`spoken-questions`: the sounds are those of `spoken-digits`, with all speakers. The instruction is "once" (write the
+digit), "twice" (write it twice), or "then" or "after" and a digit: "after two" of a spoken seven is "two seven". No
+pair of a digit and an instruction is in two splits, and no recording that is learnt is heard in the others.
+
+`spoken-tasks` has each recording twice: to "transcribe" it, in English as it is spoken, and to "translate" it into
+German. One speaker is held out.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 
@@ -14,7 +17,8 @@ from openwork.data.corpora.corpus import NamedCorpus, check_split
 from openwork.data.corpora.spoken_digits import HELD_OUT, WORDS
 from openwork.data.records import Pair
 
-NAME, EACH = "spoken-questions", 2  # instructions of each recording
+NAME, TASKS, EACH = "spoken-questions", "spoken-tasks", 2  # instructions of each recording
+GERMAN = ("null", "eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun")
 INSTRUCTIONS = ("once", "twice", *(f"{place} {word}" for place in ("then", "after") for word in WORDS))
 
 
@@ -49,12 +53,21 @@ def read(split: str, folder: Path | None) -> Iterator[Pair]:
             yield Pair(f"{path}\t{instruction}", answer(word, instruction))
 
 
-CORPORA = {
-    NAME: NamedCorpus(
+def read_tasks(split: str, folder: Path | None) -> Iterator[Pair]:
+    """Each recording's path and task, and the digit in the language of the task."""
+    for path, word in spoken_digits.read(split, folder, spoken_digits.SPEAKERS[0]):
+        yield Pair(f"{path}\ttranscribe", word)
+        yield Pair(f"{path}\ttranslate", GERMAN[WORDS.index(word)])
+
+
+def _corpus(read_pairs: Callable[[str, Path | None], Iterator[Pair]]) -> NamedCorpus:
+    return NamedCorpus(
         spoken_digits.TERMS,
         spoken_digits.ORIGIN,
-        read,
+        read_pairs,
         found=spoken_digits.found,
         fetch=lambda folder, progress: spoken_digits.fetch(folder),
     )
-}
+
+
+CORPORA = {NAME: _corpus(read), TASKS: _corpus(read_tasks)}
