@@ -71,6 +71,7 @@ def test_presets_and_defaults_have_the_sizes_that_they_had() -> None:
         "convs2s-small": 7_833_600, "bytenet-small": 8_428_416, "wavenet-small": 7_698_688, "bert-base": 98_337_344,
         "bert-small": 7_460_928, "t5-small": 48_186_368, "t5-v1-1-small": 56_352_768, "vit-base": 97_504_832,
         "vit-small": 2_717_504, "whisper-tiny": 29_468_928, "whisper-small": 4_998_272, "cnn-small": 8_432_676,
+        "captioner-small": 2_843_648,
     }  # fmt: skip
     of_the_paper = {row.preset for row in ROWS}
     found = {name: weights_of(model_settings(PRESETS[name]), 8000) for name in PRESETS if name not in of_the_paper}
@@ -80,6 +81,7 @@ def test_presets_and_defaults_have_the_sizes_that_they_had() -> None:
         "transformer": 48_197_632, "recurrent": 18_429_440, "recurrent-labels": 16_498_496, "recurrent-lm": 12_508_992,
         "encoder": 46_266_688, "decoder": 41_900_032, "convs2s": 87_912_448, "bytenet": 310_344_000,
         "wavenet": 51_893_248, "vit": 46_005_056, "whisper": 46_572_544, "cnn": 7_033_344,
+        "captioner": 52_294_144,
     }  # fmt: skip
 
 

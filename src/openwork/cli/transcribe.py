@@ -60,9 +60,9 @@ def caption(
     as_json: Annotated[bool, Option("--json", help="One JSON object a line, with scores.")] = False,
     searching: DecodingOptions,
 ) -> None:
-    """Write the text of each picture on standard input, a path a line.
+    """Write the text of each picture on standard input.
 
-    With a model that answers questions (picture.words), a tab and the question follow the path.
+    A line is a path. With a model that answers questions (picture.words), a tab and the question follow it.
 
     ls photos/*.png | openwork caption composed
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from openwork.base.cache import need_cache
 from openwork.base.folders import atomic_folder
-from openwork.base.messages import msg
 from openwork.data.corpora.corpus import NamedCorpus, find_folder
 from openwork.data.readers.file_lists import PICTURES, read_list
 from openwork.data.records import Pair
@@ -28,7 +27,7 @@ HELD_OUT = {
 }  # fmt: skip
 """Pairs of colour and form for pictures that no other picture to learn from resembles."""
 MARK = "terms.txt"  # is written last, so it is there when all pictures are
-TERMS = msg("generated")
+TERMS = "generated"
 Pixels = NDArray[np.uint8]
 
 
