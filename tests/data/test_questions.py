@@ -76,6 +76,9 @@ def test_a_table_may_ask(tmp_path: Path) -> None:
     a, b = (str(tmp_path / name) for name in ("a.png", "b.png"))
     expected = [Pair(f"{a}\twhat", "a"), Pair(f"{a}\twhere", "left"), Pair(f"{b}\twhat", "b")]
     assert list(read_list(table, PICTURES)) == expected
+    table.write_text("file,question,question,text\na.png,what,where,a\n")
+    with pytest.raises(DataError, match=":1:"):
+        list(read_list(table, PICTURES))
     table.write_text("file,question,text\na.png,what\n")
     with pytest.raises(DataError, match=":2:"):
         list(read_list(table, PICTURES))

@@ -18,11 +18,15 @@ WORDS = ("what", "where", "how")
 def test_a_question_is_parted_from_its_path() -> None:
     assert parted("a b.png\twhere what", WORDS) == ("a b.png", [1, 0])
     assert parted(("a.png", "how"), WORDS) == ("a.png", [2])
-    assert parted("a.png", WORDS) == ("a.png", []) and parted("a\tb", None) == ("a\tb", [])
+    assert parted("a.png", WORDS) == ("a.png", []) == parted("a.png", None)
     assert file_of("a.png\thow") == file_of("a.png") == "a.png"
     with pytest.raises(DataError, match="does not know: why") as refused:
         parted("a.png\twhat why", WORDS)
     assert refused.value.code == "D165"
+    for source in ("a.png\thow", ("a.png", "how")):
+        with pytest.raises(DataError, match="not trained to answer") as refused:
+            parted(source, None)
+        assert refused.value.code == "D166"
 
 
 def test_rows_by_hand() -> None:

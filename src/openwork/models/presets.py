@@ -145,7 +145,7 @@ VIT: dict[str, dict[str, object]] = {
 }  # fmt: skip
 # A convolutional network with about as many weights as vit-small has for small patches (0.53 million).
 CNN: dict[str, dict[str, object]] = {"cnn-small": {"kind": "cnn", "width": 76}}
-# The same sizes with a decoder that writes a text of the picture.
+# A model that writes the text of a picture, for two cores.
 CAPTIONER: dict[str, dict[str, object]] = {
     "captioner-small": {
         "kind": "captioner", "norm": "pre", "feedforward": "gelu", "attention_bias": True, "embedding_scale": False,

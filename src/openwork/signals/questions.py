@@ -27,14 +27,20 @@ def file_of(source: str) -> str:
 def parted(source: Any, words: Words) -> tuple[Any, list[int]]:
     """The path or array of a source, and which words of the list its question has.
 
-    DataError for a word that is not in the list; a source of a model without one is taken as it is.
+    DataError for a word that is not in the list, and for a question to a model without a list.
     """
-    if words is None:
-        return source, []
     file, question = source if isinstance(source, tuple) else (source, "")
     if isinstance(file, str) and not question:
         file, _, question = file.partition("\t")
     asked = question.split()
+    if words is None:
+        if asked:
+            raise DataError(
+                f"{question}: the model was not trained to answer questions",
+                hint="leave the question out, or train with picture.words or sound.words",
+                code="D166",
+            )
+        return file, []
     unknown = next((word for word in asked if word not in words), None)
     if unknown is not None:
         raise DataError(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from openwork.base.cache import need_cache
 from openwork.base.folders import atomic_folder
 from openwork.data.corpora.corpus import NamedCorpus, find_folder
+from openwork.data.corpora.download import Progress
 from openwork.data.readers.file_lists import PICTURES, read_list
 from openwork.data.records import Pair
 
@@ -25,7 +26,7 @@ HELD_OUT = {
     ("red", "triangle"), ("green", "circle"), ("blue", "cross"), ("yellow", "square"),
     ("white", "ring"), ("purple", "bar"), ("cyan", "triangle"), ("orange", "circle"),
 }  # fmt: skip
-"""Pairs of colour and form for pictures that no other picture to learn from resembles."""
+"""Pairs of colour and form that are kept for pictures to test with."""
 MARK = "terms.txt"  # is written last, so it is there when all pictures are
 TERMS = "generated"
 Pixels = NDArray[np.uint8]
@@ -51,6 +52,16 @@ def covered(form: str, radius: int, centre: tuple[int, int], side: int) -> NDArr
             return (np.minimum(abs(x), abs(y)) <= thick) & (np.maximum(abs(x), abs(y)) <= radius)
 
 
+def background(height: int, width: int, noise: np.random.Generator) -> NDArray[np.float64]:
+    """Dark pixels (height, width, channels), each a little different."""
+    return noise.integers(0, 40, (height, width, 3)).astype(np.float64)
+
+
+def shade(colour: str, noise: np.random.Generator) -> NDArray[np.int64]:
+    """A colour (channels) that is a little off."""
+    return np.array(COLOURS[colour]) + noise.integers(-25, 26, 3)
+
+
 @dataclass(frozen=True)
 class DrawnCorpus:
     """Pictures with a table of their texts for each split, written at the first use.
@@ -73,7 +84,7 @@ class DrawnCorpus:
             pairs=(self.sizes["train"], self.sizes["valid"], self.sizes[test]),
             names=("train", "valid", test),
             found=self.found,
-            fetch=lambda folder, progress: self._fetch(folder),
+            fetch=self._fetch,
         )
 
     def read(self, split: str, folder: Path | None) -> Iterator[Pair]:
@@ -85,7 +96,7 @@ class DrawnCorpus:
     def found(self, folder: Path | None) -> str:
         return find_folder(self.name, [MARK], folder)
 
-    def _fetch(self, folder: Path | None) -> None:
+    def _fetch(self, folder: Path | None, progress: Progress) -> None:
         self._home(folder)
 
     def _home(self, folder: Path | None) -> Path:

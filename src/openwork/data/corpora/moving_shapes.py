@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from openwork.data.corpora.drawings import COLOURS, FORMS, HELD_OUT, DrawnCorpus, Pixels, covered
+from openwork.data.corpora.drawings import COLOURS, FORMS, HELD_OUT, DrawnCorpus, Pixels, background, covered, shade
 
 NAME, SIDE, FRAMES, RADIUS, STEP = "moving-shapes", 16, 4, 3, 2  # pixels of a frame's side, a shape's, and of a move
 SIZES = {"train": 8_000, "valid": 500, "test": 1_000}
@@ -40,8 +40,7 @@ class Film(NamedTuple):
 def strip(film: Film, random: Random) -> Pixels:
     """The frames one below the other (FRAMES * SIDE, SIDE, channels), the shape wholly in each."""
     noise = np.random.default_rng(random.getrandbits(64))
-    pixels = noise.integers(0, 40, (FRAMES * SIDE, SIDE, 3)).astype(np.float64)
-    shade = np.array(COLOURS[film.colour]) + noise.integers(-25, 26, 3)
+    pixels, colour = background(FRAMES * SIDE, SIDE, noise), shade(film.colour, noise)
     down, right = MOTIONS[film.motion]
     way = (FRAMES - 1) * STEP
     row, column = (
@@ -51,7 +50,7 @@ def strip(film: Film, random: Random) -> Pixels:
     for frame in range(FRAMES):
         centre = row + frame * STEP * down, column + frame * STEP * right
         inside = covered(film.form, RADIUS, centre, SIDE)
-        pixels[frame * SIDE : (frame + 1) * SIDE][inside] = shade
+        pixels[frame * SIDE : (frame + 1) * SIDE][inside] = colour
     return pixels.clip(0, 255).astype(np.uint8)
 
 
@@ -65,7 +64,7 @@ def films(split: str) -> Iterator[tuple[Film, tuple[str, ...], Pixels]]:
 
 
 def _drawn(split: str) -> Iterator[tuple[tuple[str, ...], Pixels]]:
-    return ((((" ".join(question)), film.answer(question)), pixels) for film, question, pixels in films(split))
+    return (((" ".join(question), film.answer(question)), pixels) for film, question, pixels in films(split))
 
 
 CORPORA = {NAME: DrawnCorpus(NAME, ("question", "text"), SIZES, _drawn).corpus()}

@@ -13,7 +13,7 @@ from random import Random
 import numpy as np
 
 from openwork.data.corpora.corpus import split_of
-from openwork.data.corpora.drawings import COLOURS, FORMS, HELD_OUT, DrawnCorpus, Pixels, covered
+from openwork.data.corpora.drawings import COLOURS, FORMS, HELD_OUT, DrawnCorpus, Pixels, background, covered, shade
 
 NAME, PAIRS, SIDE, CELL = "scenes", "new-pairs", 32, 16  # pixels of a picture's side, and of that of a shape's place
 SIZES = {"train": 8_000, "valid": 500, "test": 1_000, PAIRS: 1_000}
@@ -67,7 +67,7 @@ def draw_scene(random: Random) -> Scene:
 def picture(scene: Scene, random: Random) -> Pixels:
     """The scene (height, width, channels) at places and in shades that are drawn at random."""
     noise = np.random.default_rng(random.getrandbits(64))
-    pixels = noise.integers(0, 40, (SIDE, SIDE, 3)).astype(np.float64)
+    pixels = background(SIDE, SIDE, noise)
     down, right = RELATIONS.get(scene.relation, (0, 0))
     row, column = random.randrange(2 - down), random.randrange(2 - right)
     for number, shape in enumerate(scene.shapes):
@@ -75,9 +75,9 @@ def picture(scene: Scene, random: Random) -> Pixels:
         room = CELL // 2 - radius - 1
         corner = (row + number * down) * CELL, (column + number * right) * CELL
         centre = tuple(place + CELL // 2 + random.randint(-room, room) for place in corner)
-        shade = np.array(COLOURS[shape.colour]) + noise.integers(-25, 26, 3)
+        colour = shade(shape.colour, noise)
         inside = covered(shape.form, radius, (centre[0], centre[1]), SIDE)
-        pixels[inside] = shade + noise.integers(-10, 11, (int(inside.sum()), 3))
+        pixels[inside] = colour + noise.integers(-10, 11, (int(inside.sum()), 3))
     return pixels.clip(0, 255).astype(np.uint8)
 
 

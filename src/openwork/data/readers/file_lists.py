@@ -111,10 +111,10 @@ def _of_table(path: Path, kind: FileKind) -> Iterator[Pair]:
     try:
         header = [name.strip() for name in next(rows, [])]
         columns[1] = next((name for name in kind.targets if name in header), kind.target)
-        if any(header.count(name) != 1 for name in columns):
+        if any(header.count(name) != 1 for name in columns) or header.count("question") > 1:
             raise wrong(1, msg(f"its first line has not the columns {' and '.join(columns)}, each once"))
         places = [header.index(name) for name in columns]
-        question = header.index("question") if header.count("question") == 1 else None
+        question = header.index("question") if "question" in header else None
         for row in rows:
             if not row:
                 continue
