@@ -29,6 +29,7 @@ from openwork.data.corpora.spoken_digits import WORDS
 from openwork.evaluation.label_scores import label_scores
 from openwork.inference.scorer import Scorer
 
+SHARES = (0.9, 1.0)  # of the probable codes, that pictures are sampled from
 EACH, SHOWN = 50, 4  # pictures of each digit; how many of them are drawn
 PIXEL, GAP = 4, 4  # pixels of the drawing for one of a picture; pixels between two makers
 
@@ -42,9 +43,22 @@ def frequencies() -> dict[str, list[Counter[str]]]:
     return known
 
 
-def by_frequency(random: Random) -> dict[str, list[list[str]]]:
-    """Pictures of each digit whose codes are drawn one by one, as often as training digits have them there."""
-    known = frequencies()
+def likeliest(counter: Counter[str], share: float) -> Counter[str]:
+    """The fewest codes that make up this share of all."""
+    kept: Counter[str] = Counter()
+    for code, count in counter.most_common():
+        if kept.total() >= share * counter.total():
+            break
+        kept[code] = count
+    return kept
+
+
+def by_frequency(random: Random, share: float) -> dict[str, list[list[str]]]:
+    """Pictures of each digit whose codes are drawn one by one, as often as training digits have them there.
+
+    `share`: of the codes at a place, the likeliest that make up so much are drawn from, as the model's `top_p`.
+    """
+    known = {word: [likeliest(one, share) for one in places] for word, places in frequencies().items()}
     return {
         word: [[random.choices(list(one), list(one.values()))[0] for one in known[word]] for _ in range(EACH)]
         for word in WORDS
@@ -68,11 +82,11 @@ def bits(bundle: Path) -> dict[str, float]:
     return {"digits": len(pairs), "language model": nats / log(2) / len(pairs), "by frequency": counted / len(pairs)}
 
 
-def by_model(bundle: Path) -> dict[str, list[list[str]]]:
-    """As many that the model samples."""
+def by_model(bundle: Path, share: float) -> dict[str, list[list[str]]]:
+    """As many that the model samples, from the likeliest codes that make up this share."""
     model = openwork.load(bundle)
     assert isinstance(model, openwork.LanguageModel), "it continues texts"
-    found = model.complete(list(WORDS), length=17, samples=EACH, best=EACH, seed=1)
+    found = model.complete(list(WORDS), length=17, samples=EACH, best=EACH, seed=1, top_p=share)
     return {word: [one.text.split() for one in samples] for word, samples in zip(WORDS, found, strict=True)}
 
 
@@ -125,12 +139,16 @@ def main() -> None:
     given = parser.parse_args()
     judge = openwork.load(given.judge)
     assert isinstance(judge, openwork.Classifier), "the judge classifies pictures"
-    makers = {"language model": by_model(given.codes), "by frequency": by_frequency(Random(1)), "test": of_the_test()}
+    makers = {
+        **{f"language model, {share:.0%}": by_model(given.codes, share) for share in SHARES},
+        **{f"by frequency, {share:.0%}": by_frequency(Random(1), share) for share in SHARES},
+        "test": of_the_test(),
+    }
     found = {name: judged(pictures, judge) for name, pictures in makers.items()}
     results = {"machine": describe_machine(), "found": found, "bits": bits(given.codes)}
     given.out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     if given.draw is not None:
-        drawing([makers["language model"], makers["by frequency"]]).save(given.draw)
+        drawing([makers["language model, 90%"], makers["by frequency, 90%"]]).save(given.draw)
     for name, one in found.items():
         print(name, one)
 
