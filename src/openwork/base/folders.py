@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 import hashlib
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from openwork.base.errors import OpenworkError
 from openwork.base.files import flush_to_disk, remove, writing
 
 _ASIDE = ".openwork.old"
+_MANY = 1000  # files and folders that are flushed by one call, which takes a moment where theirs take seconds
 _LONGEST_NAME = 255  # bytes, on all common file systems
 _HERE, _RENAME_EXCHANGE = -100, 2  # AT_FDCWD, and the flag of renameat2
 
@@ -94,8 +96,11 @@ def _is_here(folder: Path) -> bool:
 def _flushed(folder: Path) -> list[str]:
     """Flushes the folder to the disk and returns the names of its files."""
     paths = [folder, *folder.rglob("*")]
-    for path in paths:
-        flush_to_disk(path)
+    if len(paths) > _MANY and sys.platform == "linux":  # elsewhere it may return before all is written
+        os.sync()
+    else:
+        for path in paths:
+            flush_to_disk(path)
     return [path.relative_to(folder).as_posix() for path in paths if path.is_file()]
 
 

@@ -87,11 +87,23 @@ def compare_sizes(names: Sequence[str], budget: Budget, vocabulary: int = VOCABU
     }
     is_timed, found = budget.kind == "seconds", []
     for name in names:
+        _check_source(name)
         settings = size(name, prices[budget.kind], budget.amount, stretch=not is_timed)
         seconds = prices["seconds"](settings) if is_timed else None
         flops = prices["operations"](settings)
         found.append(Sized(name, settings, weights_of(settings, vocabulary), flops, seconds))
     return found
+
+
+def _check_source(name: str) -> None:
+    """What a model of numbers costs follows from how they are prepared, which a preset does not say."""
+    if reads(starting_point(name)) != "text":
+        raise UsageError(
+            f"{name}: it reads numbers, and only models of texts are sized here",
+            why=msg("how many numbers a source has follows from how it is prepared, which a run file says"),
+            hint="an experiment sizes such models by their sources: budget.weights in its file",
+            code="U131",
+        )
 
 
 def size(name: str, price: Price, most: float, *, stretch: bool = True) -> ModelSettings:
@@ -167,8 +179,7 @@ def seconds_an_update(settings: ModelSettings, vocabulary: int) -> float:
         optimiser, schedule = make_optimiser(model, training), make_schedule(training, model.output_weight.shape[1])
         updater = Updater(model, optimiser, schedule, training, "float32")
         source, target = torch.randint(4, vocabulary, (2, SENTENCES, LENGTH))
-        numbers = torch.rand(SENTENCES, LENGTH, vocabulary) if reads(settings) != "text" else source
-        batch = full_batch(numbers, target)
+        batch = full_batch(source, target)
         timed_trial(updater, [batch])
         return min(timed_trial(updater, [batch]) for _ in range(TRIALS))
 

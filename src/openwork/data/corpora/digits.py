@@ -8,7 +8,7 @@ and its picture as 16 codes, one for each patch of 2 x 2 pixels. A code is what 
 levels of the pixels, from a to d, row by row.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from openwork.base.cache import need_cache
 from openwork.base.errors import DataError
-from openwork.base.folders import atomic_folder
 from openwork.base.messages import msg
-from openwork.data.corpora.corpus import NamedCorpus, check_split, find_folder
+from openwork.data.corpora.corpus import NamedCorpus
+from openwork.data.corpora.picture_folders import ClassPicture, PictureFolders, grey_file
 from openwork.data.corpora.spoken_digits import WORDS
 from openwork.data.records import Pair
 from openwork.signals.patches import cut
@@ -30,15 +29,7 @@ SIZES = (1_222, 182, 393)
 SHARES = "v" + "t" * 2 + "l" * 7  # of each ten digits: validation, test, learning
 SPLITS = {"v": "valid", "t": "test", "l": "train"}
 PATCH, LEVELS = 2, "abcd"  # pixels of a code's side, and the letters of their levels, from dark to bright
-MARK = "terms.txt"  # is written last, so it is there when all pictures are
 TERMS = msg("Optical Recognition of Handwritten Digits (Alpaydin and Kaynak 1998; CC BY 4.0), as scikit-learn has it")
-
-
-def read(split: str, folder: Path | None) -> Iterator[Pair]:
-    """Each picture's path and class, class by class."""
-    check_split(split)
-    for file in sorted((_home(folder) / split).glob("*/*.pgm")):
-        yield Pair(str(file), file.parent.name)
 
 
 def codes_of(pixels: NDArray[np.uint8]) -> list[str]:
@@ -60,38 +51,14 @@ def pixels_of(codes: Sequence[str]) -> NDArray[np.uint8]:
 
 def read_codes(split: str, folder: Path | None) -> Iterator[Pair]:
     """The word and the codes of each digit, with spaces between; the classes take turns."""
-    pairs = sorted(read(split, folder), key=lambda pair: Path(pair.source).stem)
+    pairs = sorted(DIGITS.read(split, folder), key=lambda pair: Path(pair.source).stem)
     for pair in pairs:
         pixels = np.frombuffer(Path(pair.source).read_bytes()[-SIDE * SIDE :], np.uint8).reshape(SIDE, SIDE)
         yield Pair(WORDS[int(pair.target)], " ".join(codes_of(pixels)))
 
 
-def found(folder: Path | None) -> str:
-    return find_folder(NAME, [MARK], folder)
-
-
-def _fetch(folder: Path | None) -> None:
-    _home(folder)
-
-
-def _home(folder: Path | None) -> Path:
-    """The folder of the pictures, which is written where there is none."""
-    if known := found(folder):
-        return Path(known)
-    home = need_cache(NAME)
-    pictures = _load()
-    with atomic_folder(home, [MARK]) as partial:
-        for number, (content, label) in enumerate(pictures):
-            share = SHARES[int.from_bytes(blake2b(content, digest_size=8).digest()) % len(SHARES)]
-            place = partial / SPLITS[share] / str(label)
-            place.mkdir(parents=True, exist_ok=True)
-            (place / f"{number:04}.pgm").write_bytes(content)
-        (partial / MARK).write_text(f"{TERMS}\n", encoding="utf-8")
-    return home
-
-
-def _load() -> Iterator[tuple[bytes, int]]:
-    """Each digit as a file in the format PGM, white on black, and its class."""
+def _pictures(folder: Path | None) -> Iterator[ClassPicture]:
+    """Each digit, in the split that its file's content gives."""
     try:
         from sklearn.datasets import load_digits  # type: ignore[import-not-found]
     except ImportError as error:
@@ -103,18 +70,20 @@ def _load() -> Iterator[tuple[bytes, int]]:
     digits: Any = load_digits()
     for picture, label in zip(digits.images, digits.target.tolist(), strict=True):
         pixels = (picture * 255 / WHITE).round().astype("uint8")
-        yield f"P5\n{SIDE} {SIDE}\n255\n".encode() + pixels.tobytes(), label
+        share = SHARES[int.from_bytes(blake2b(grey_file(pixels), digest_size=8).digest()) % len(SHARES)]
+        yield ClassPicture(SPLITS[share], str(label), pixels)
 
 
-def _corpus(read_pairs: Callable[[str, Path | None], Iterator[Pair]]) -> NamedCorpus:
-    return NamedCorpus(
+DIGITS = PictureFolders(NAME, TERMS, _pictures)
+ORIGIN = "scikit-learn (sklearn.datasets.load_digits)"
+CORPORA = {
+    NAME: DIGITS.corpus(ORIGIN, SIZES),
+    CODES: NamedCorpus(
         TERMS,
-        "scikit-learn (sklearn.datasets.load_digits)",
-        read_pairs,
+        ORIGIN,
+        read_codes,
         pairs=SIZES,
-        found=found,
-        fetch=lambda folder, progress: _fetch(folder),
-    )
-
-
-CORPORA = {NAME: _corpus(read), CODES: _corpus(read_codes)}
+        found=DIGITS.found,
+        fetch=DIGITS.fetch,
+    ),
+}

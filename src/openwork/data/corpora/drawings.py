@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from openwork.base.cache import need_cache
-from openwork.base.folders import atomic_folder
 from openwork.data.corpora.corpus import NamedCorpus, find_folder
 from openwork.data.corpora.download import Progress
+from openwork.data.corpora.picture_folders import MARK, written_once
 from openwork.data.readers.file_lists import PICTURES, read_list
 from openwork.data.records import Pair
 
@@ -27,7 +26,6 @@ HELD_OUT = {
     ("white", "ring"), ("purple", "bar"), ("cyan", "triangle"), ("orange", "circle"),
 }  # fmt: skip
 """Pairs of colour and form that are kept for pictures to test with."""
-MARK = "terms.txt"  # is written last, so it is there when all pictures are
 TERMS = "generated"
 Pixels = NDArray[np.uint8]
 
@@ -101,16 +99,13 @@ class DrawnCorpus:
 
     def _home(self, folder: Path | None) -> Path:
         """The folder of the pictures, which is written where there is none."""
-        if known := self.found(folder):
-            return Path(known)
-        home = need_cache(self.name)
-        with atomic_folder(home, [MARK]) as partial:
-            for split in self.sizes:
-                self._write(partial, split)
-            (partial / MARK).write_text(f"{TERMS}\n", encoding="utf-8")
-        return home
+        return written_once(self.name, TERMS, folder, self._write)
 
-    def _write(self, folder: Path, split: str) -> None:
+    def _write(self, folder: Path) -> None:
+        for split in self.sizes:
+            self._write_split(folder, split)
+
+    def _write_split(self, folder: Path, split: str) -> None:
         """The pictures of a split, as PPM files, and their table."""
         (folder / split).mkdir()
         table = StringIO()
