@@ -27,7 +27,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("interop",),
     ("checks", "cost", "evaluation"),
     ("runs",),
-    ("demo", "experiments", "migration", "study"),
+    ("demo", "experiments", "migration", "serving", "study"),
     ("cli",),
     ("api",),
 )

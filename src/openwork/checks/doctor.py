@@ -41,6 +41,7 @@ EXTRAS = {
     "tensorboard": Joined("curves for TensorBoard"),
     "experiments": Joined("searches and reports of openwork experiment"),
     "scale": Joined("workers of Ray, Parquet files"),
+    "serve": Joined("a server of translations"),
     "parity": Joined("tests against other toolkits"),
 }
 

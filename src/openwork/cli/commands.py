@@ -55,6 +55,7 @@ GROUPS = (
         "shortlist": CommandEntry(
             "translate", "shortlist", "Learn a shortlist of pieces, which makes translation faster."
         ),
+        "serve": CommandEntry("serve", "serve", "Translate for other programs, over HTTP."),
         "import": CommandEntry("convert", "import_model", "Convert another toolkit's model to a bundle."),
         "export": CommandEntry("convert", "export", "Convert a bundle to another toolkit's model."),
     }),

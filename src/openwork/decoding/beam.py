@@ -23,6 +23,7 @@ from openwork.base.symbols import SYMBOL_IDS
 from openwork.decoding import rows
 from openwork.decoding.rules import Prefixes, TokenRule, restrict
 from openwork.decoding.scoring import (
+    GivenUp,
     Hypothesis,
     allow,
     best_continuations,
@@ -32,6 +33,7 @@ from openwork.decoding.scoring import (
     is_settled,
     length_limits,
     log_normaliser,
+    nothing_given_up,
     penalty_of,
     scored,
 )
@@ -77,14 +79,15 @@ def beam_search(
     settings: DecodingSettings,
     expansion: Expansion | None = None,
     credit: Credit | None = None,
+    given_up: GivenUp = nothing_given_up,
 ) -> list[list[Hypothesis]]:
     """The best finished hypotheses of each sentence, at most `settings.best`, the highest score first.
 
     A sentence is done, and leaves the batch, when it has `patience` x `beam` finished hypotheses, or earlier when
-    no live one can still enter the best. At its length limit it is stopped; its unfinished hypotheses are given
-    only if none is finished, so that every sentence has at least one, unless its rules allow none. (`stopping` and
-    `unfinished` in the settings may say otherwise.) Of equals, the better parent and then the lower id comes first. The
-    model should be in evaluation mode.
+    no live one can still enter the best, or when it is given up. At its length limit it is stopped; its unfinished
+    hypotheses are given only if none is finished, so that every sentence has at least one, unless its rules allow none.
+    (`stopping` and `unfinished` in the settings may say otherwise.) Of equals, the better parent and then the lower id
+    comes first. The model should be in evaluation mode.
     """
     batch = source.shape[0]
     if batch == 0:
@@ -104,6 +107,8 @@ def beam_search(
         finished.collect(live, candidates, credits)
         grown, parents = survivors(live, candidates, settings.beam)
         done = finished.done(grown)
+        if left := given_up():
+            done |= torch.isin(grown.sentences, torch.tensor(sorted(left), device=done.device))
         finished.stop(grown, done, None if credits is None else credits.gather(1, parents))
         kept = (~done).nonzero().squeeze(-1)
         if kept.numel() == 0:

@@ -5,7 +5,7 @@ the number of the sample alone: not on the batch, nor on the machine's other ran
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import torch
 from jaxtyping import Float, Int
@@ -16,6 +16,7 @@ from openwork.decoding.constraints import SentenceConstraints
 from openwork.decoding.ensemble import Repeated
 from openwork.decoding.rules import Prefixes, TokenRule, restrict, rules_for
 from openwork.decoding.scoring import (
+    GivenUp,
     Hypothesis,
     allow,
     best_continuations,
@@ -24,6 +25,7 @@ from openwork.decoding.scoring import (
     length_limits,
     log_normaliser,
     most_probable_tokens,
+    nothing_given_up,
     scored,
 )
 from openwork.decoding.settings import DecodingSettings
@@ -55,10 +57,11 @@ def write(
     settings: DecodingSettings,
     choose: Choose,
     on_token: OnToken | None = None,
+    given_up: GivenUp = nothing_given_up,
 ) -> list[list[Hypothesis]]:
     """One hypothesis for each sentence; none where the rules left no way to go on.
 
-    A row that has ended leaves the batch. The model should be in evaluation mode.
+    A row that has ended, or is given up, leaves the batch. The model should be in evaluation mode.
     """
     batch = source.shape[0]
     if batch == 0:
@@ -77,6 +80,9 @@ def write(
         own_totals = own_totals + value
         written[live, place] = token
         goes_on = (token != SYMBOL_IDS.end) & (own_limits > place) & (value > -torch.inf)
+        if left := given_up():
+            gone = torch.isin(live, torch.tensor(sorted(left), device=live.device))
+            own_totals, goes_on = own_totals.masked_fill(gone, -torch.inf), goes_on & ~gone
         if on_token is not None:
             for sentence, chosen in zip(live.tolist(), token.tolist(), strict=True):
                 on_token(sentence, chosen)
@@ -124,6 +130,7 @@ def greedy_search(
     settings: DecodingSettings,
     rules: Sequence[TokenRule] = (),
     on_token: OnToken | None = None,
+    given_up: GivenUp = nothing_given_up,
 ) -> list[list[Hypothesis]]:
     """One hypothesis for each sentence, found token by token; the same as a beam of one.
 
@@ -136,7 +143,7 @@ def greedy_search(
         return value.squeeze(-1), token.squeeze(-1)
 
     choose = best_of_model if chooser else by_scores(rules, most_probable)
-    return write(model, source, source_lengths, settings, choose, on_token)
+    return write(model, source, source_lengths, settings, choose, on_token, given_up)
 
 
 def sample(
@@ -146,6 +153,7 @@ def sample(
     settings: DecodingSettings,
     constraints: Sequence[SentenceConstraints] | None = None,
     on_token: OnToken | None = None,
+    given_up: GivenUp = nothing_given_up,
 ) -> list[list[Hypothesis]]:
     """`settings.samples` hypotheses for each sentence, in the order they were drawn; the same may come twice.
 
@@ -161,7 +169,11 @@ def sample(
         return scores.gather(1, token[:, None]).squeeze(1), token
 
     choose = by_scores(rules, pick)
-    found = write(Repeated(model, times), repeated, lengths, settings, choose, on_token)
+
+    def rows_given_up() -> Collection[int]:
+        return [row for sentence in given_up() for row in range(sentence * times, (sentence + 1) * times)]
+
+    found = write(Repeated(model, times), repeated, lengths, settings, choose, on_token, rows_given_up)
     return [[one for row in found[first : first + times] for one in row] for first in range(0, len(found), times)]
 
 

@@ -13,12 +13,14 @@ from torch import Tensor
 
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.decoding.scoring import (
+    GivenUp,
     Hypothesis,
     best_continuations,
     best_of,
     choosing,
     is_settled,
     length_limits,
+    nothing_given_up,
     penalty_of,
     scored,
 )
@@ -33,6 +35,7 @@ def search_one(
     source: AnySource,
     source_lengths: Int[Tensor, "one"],
     settings: DecodingSettings,
+    given_up: GivenUp = nothing_given_up,
 ) -> list[Hypothesis]:
     """The best finished hypotheses, the highest score first: as `beam_search` of this one sentence without rules."""
     chooser = choosing(model)
@@ -58,7 +61,7 @@ def search_one(
             (*histories[parent], tokens[place]) for parent, place in zip(parents, survivors, strict=True)
         ]
         own = [sums[place] for place in survivors]
-        if results.are_settled(own, len(histories[0])):
+        if results.are_settled(own, len(histories[0])) or given_up():
             results.stop(grown, own)
             return best_of(results.hypotheses, settings)
         if parents != list(range(len(histories))):

@@ -3,7 +3,7 @@
 Every search and the re-scoring take these facts from here, so that a hypothesis means the same everywhere.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import isfinite
@@ -60,6 +60,14 @@ def scored(
 def best_of(found: Sequence[Hypothesis], settings: DecodingSettings) -> list[Hypothesis]:
     """Those with the highest scores, best first; of equal scores the one found first."""
     return sorted(found, key=lambda one: -one.score)[: settings.best]
+
+
+GivenUp = Callable[[], Collection[int]]
+"""The sentences of a batch whose result nobody waits for any longer; asked at each step, at which they leave it."""
+
+
+def nothing_given_up() -> Collection[int]:
+    return ()
 
 
 def is_settled(settings: DecodingSettings, count: Any, best: Any, worst: Any, hope: Any, now: Any, last: Any) -> Any:

@@ -12,7 +12,7 @@ from openwork.decoding.expansions import ExpandInBanks, diverse_search
 from openwork.decoding.left_to_right import OnToken, greedy_search, sample
 from openwork.decoding.lone import search_one
 from openwork.decoding.rules import phrases_of, rules_for
-from openwork.decoding.scoring import Hypothesis, length_limits
+from openwork.decoding.scoring import GivenUp, Hypothesis, length_limits, nothing_given_up
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import StepModel
 from openwork.nn.shapes import AnySource, Lengths
@@ -29,15 +29,18 @@ def decode(
     settings: DecodingSettings,
     constraints: Sequence[SentenceConstraints] | None = None,
     on_token: OnToken | None = None,
+    given_up: GivenUp = nothing_given_up,
 ) -> list[list[Hypothesis]]:
     """For each sentence its hypotheses, best first (samples: as they were drawn).
 
     `constraints` are those of each sentence. A sentence whose constraints no target can meet within its length limit
     has no hypothesis. The texts in the settings are ignored: the caller makes constraints of them.
     `on_token` gets each token as it is chosen, in greedy search and sampling; a beam settles nothing so soon.
+    Sentences that are `given_up` leave the batch at the next step, except among diverse groups and required phrases;
+    what they have by then is no result.
     """
     if settings.samples:
-        return sample(model, source, source_lengths, settings, constraints, on_token)
+        return sample(model, source, source_lengths, settings, constraints, on_token, given_up)
     if settings.groups > 1:
         return diverse_search(model, source, source_lengths, settings, constraints)
     if constraints and any(one.required for one in constraints):
@@ -46,19 +49,24 @@ def decode(
     # for one sentence plain numbers are faster than tensors, where the numbers are at hand
     is_lone = source.shape[0] == 1 and source.device.type == "cpu"
     if is_lone and not rules and on_token is None and not settings.coverage_penalty:
-        return [search_one(model, source, source_lengths, settings)]
+        return [search_one(model, source, source_lengths, settings, given_up)]
     if settings.beam == 1:
-        return greedy_search(model, source, source_lengths, settings, rules, on_token)
-    return _beam(model, source, source_lengths, settings, Expand(rules, model))
+        return greedy_search(model, source, source_lengths, settings, rules, on_token, given_up)
+    return _beam(model, source, source_lengths, settings, Expand(rules, model), given_up)
 
 
 def _beam(
-    model: StepModel, source: Tensor, lengths: Tensor, settings: DecodingSettings, expansion: Expand
+    model: StepModel,
+    source: Tensor,
+    lengths: Tensor,
+    settings: DecodingSettings,
+    expansion: Expand,
+    given_up: GivenUp = nothing_given_up,
 ) -> list[list[Hypothesis]]:
     if not settings.coverage_penalty:
-        return beam_search(model, source, lengths, settings, expansion)
+        return beam_search(model, source, lengths, settings, expansion, given_up=given_up)
     watched = CoverageModel(model, settings.coverage_penalty)
-    return beam_search(watched, source, lengths, settings, expansion, watched.credit)
+    return beam_search(watched, source, lengths, settings, expansion, watched.credit, given_up)
 
 
 def _by_banks(

@@ -1,6 +1,6 @@
 """Translator of texts: a model with its tokenizers and a search."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -13,7 +13,7 @@ from openwork.decoding.constraints import UNCONSTRAINED, SentenceConstraints
 from openwork.decoding.ensemble import Ensemble
 from openwork.decoding.left_to_right import OnToken
 from openwork.decoding.rescore import alternatives
-from openwork.decoding.scoring import Hypothesis, length_limits
+from openwork.decoding.scoring import GivenUp, Hypothesis, length_limits, nothing_given_up
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings, TranscriptSettings
 from openwork.inference.batches import OnProgress, batches, batches_of, ignore_progress
@@ -78,8 +78,12 @@ class Alternative:
 
 @dataclass(frozen=True)
 class _Source:
-    """A source as ids without its end symbol, or as numbers, its placeholders, and the request for its translation."""
+    """A source as ids without its end symbol, or as numbers, its placeholders, and the request for its translation.
 
+    `place`: among the texts that are translated together.
+    """
+
+    place: int
     ids: Any
     spans: Spans
     cut: bool
@@ -156,12 +160,14 @@ class BatchTranslator:
         requests: Sequence[Request] | None = None,
         *,
         advanced: OnProgress = ignore_progress,
+        given_up: GivenUp = nothing_given_up,
     ) -> list[list[Translation]]:
         """For each text its best translations, best first; a text without a visible character gives itself.
 
         A model that continues its source continues such a text too. `requests` are those of each text, besides what
         the settings ask of all; one that cannot be met gives an empty translation with its `problem`. `advanced` gets
-        the number of texts of each batch. Sources that are no text are read as many at a time as fit into memory.
+        the number of texts of each batch; a text that is `given_up` leaves its search at the next step. Sources that
+        are no text are read as many at a time as fit into memory.
         """
         size = len(texts) if self.sources.ends else self.tokenizers.encoder.at_once
         if len(texts) > size:
@@ -179,7 +185,7 @@ class BatchTranslator:
         wide = self.decoding
         if wide.minimum_bayes_risk != "none":  # the best are chosen among all hypotheses
             wide = wide.model_copy(update={"best": wide.hypotheses})
-        search = partial(self._search, self.engine.ready(), wide, self._ranked)
+        search = partial(self._search, self.engine.ready(), wide, self._ranked, given_up=given_up)
         found = self.engine.in_turn(search, [[kept[place] for place in batch] for batch in planned])
         for batch, translations in zip(planned, found, strict=True):
             for place, best in zip(batch, translations, strict=True):
@@ -190,7 +196,13 @@ class BatchTranslator:
     def best(self, texts: Sequence[Any]) -> list[str]:
         return [translations[0].text for translations in self.translate(texts)]
 
-    def stream(self, text: str, show: Callable[[str], None], request: Request = NOTHING) -> Translation:
+    def stream(
+        self,
+        text: str,
+        show: Callable[[str], None],
+        request: Request = NOTHING,
+        given_up: GivenUp = nothing_given_up,
+    ) -> Translation:
         """The translation of one text, shown piece by piece while greedy search or sampling finds it.
 
         The shown pieces together are the text of the result.
@@ -209,7 +221,7 @@ class BatchTranslator:
                 show(streamed.add(token))
 
         settings = self.decoding.model_copy(update=one)
-        (found,) = self._search(self.engine.ready(), settings, self._translations, [source], on_token)
+        (found,) = self._search(self.engine.ready(), settings, self._translations, [source], on_token, given_up)
         show(streamed.rest())
         return found[0] if found else Translation("", finished=False, problem=NO_TRANSLATION)
 
@@ -259,7 +271,7 @@ class BatchTranslator:
                 most = int(length_limits(length, self.decoding))
                 constraints, problem = self.constrainer.constraints(request, spans, most)
             kept = ids[-limit:] if self.continues else ids[:limit]  # of a prompt the end matters
-            found[place] = problem or _Source(kept, spans, len(ids) > limit, request, constraints)
+            found[place] = problem or _Source(place, kept, spans, len(ids) > limit, request, constraints)
         return found
 
     def _search(
@@ -269,17 +281,27 @@ class BatchTranslator:
         present: Callable[[Sequence[Hypothesis], _Source], list[Translation]],
         sources: Sequence[_Source],
         on_token: OnToken | None = None,
+        given_up: GivenUp = nothing_given_up,
     ) -> list[list[Translation]]:
         """Searches all sources together; `present` makes translations of the hypotheses of one."""
+
+        def sentences_given_up() -> Collection[int]:
+            left = given_up()
+            return [sentence for sentence, source in enumerate(sources) if source.place in left] if left else ()
+
         constraints = [source.constraints for source in sources]
         given = constraints if any(one != UNCONSTRAINED for one in constraints) else None
         with torch.inference_mode(), self.engine.computing():
             ids, lengths = self.sources.padded([source.ids for source in sources], self.device)
             if self.shortlist is None or given or on_token or not isinstance(model, PreparedTransformer):
-                found = decode(model, ids, lengths, settings, constraints=given, on_token=on_token)
+                found = decode(
+                    model, ids, lengths, settings, constraints=given, on_token=on_token, given_up=sentences_given_up
+                )
             else:
                 pieces = self.shortlist.pieces(ids)
-                found = in_whole_vocabulary(decode(model.among(pieces), ids, lengths, settings), pieces)
+                found = in_whole_vocabulary(
+                    decode(model.among(pieces), ids, lengths, settings, given_up=sentences_given_up), pieces
+                )
         return list(map(present, found, sources))
 
     def _translations(self, hypotheses: Sequence[Hypothesis], source: _Source) -> list[Translation]:

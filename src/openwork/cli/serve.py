@@ -1,0 +1,81 @@
+"""openwork serve"""
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from openwork.base.errors import UsageError
+from openwork.cli.terminal import report
+from openwork.inference.settings import TranslationPrecision
+
+MOST_TOKENS = 1 << 30
+
+
+@dataclass(frozen=True)
+class ServerOptions:
+    """Where the server listens, and who may ask."""
+
+    host: Annotated[str, Option(help="Address to listen at; others than loopback need a token.")] = "127.0.0.1"
+    port: Annotated[int, Option(min=0, max=65535, help="Port; 0: any that is free.")] = 5000
+    token_file: Annotated[Path | None, Option(help="A file with the token that requests must bring.")] = None
+    certificate: Annotated[Path | None, Option(help="TLS: the file of the certificate.")] = None
+    key: Annotated[Path | None, Option(help="TLS: the file of its key.")] = None
+    allow_host: Annotated[list[str] | None, Option(help="Another name by which the server is called.")] = None
+
+
+@dataclass(frozen=True)
+class LimitOptions:
+    """How much a request may ask for, and how much may wait."""
+
+    workers: Annotated[int | None, Option(min=1, max=256, help="Processes that translate; else one a core.")] = None
+    queue_tokens: Annotated[int, Option(min=1, max=MOST_TOKENS, help="Source tokens that may wait.")] = 50_000
+    most_bytes: Annotated[int, Option(min=1, max=MOST_TOKENS, help="Bytes of a request.")] = 1 << 20
+    most_lines: Annotated[int, Option(min=1, max=MOST_TOKENS, help="Lines of a request.")] = 1000
+    seconds: Annotated[float, Option(min=0.1, max=86_400, help="Seconds for a request.")] = 60.0
+
+
+def serve(
+    *,
+    bundles: Annotated[list[Path], Argument(help="Bundles; a request names one, or languages.", show_default=False)],
+    server: ServerOptions,
+    limits: LimitOptions,
+    precision: Annotated[
+        TranslationPrecision, Option(help="Number type of the matrix products; auto: the fastest on this machine.")
+    ] = "float32",
+) -> None:
+    """Translate for other programs, over HTTP.
+
+    openwork serve en-de de-en
+
+    openwork serve en-de --host 0.0.0.0 --token-file token --certificate server.pem --key server.key
+    """
+    if any(find_spec(name) is None for name in ("fastapi", "uvicorn", "prometheus_client")):
+        raise UsageError(
+            "openwork serve needs FastAPI, uvicorn and prometheus-client, which are not installed",
+            hint="pip install fastapi uvicorn prometheus-client (the extra serve)",
+            code="U140",
+        )
+    from openwork.bundles.folder import check_bundle
+    from openwork.machine.available import cores
+    from openwork.serving.server import serve as run
+    from openwork.serving.service import named
+    from openwork.serving.settings import ServerSettings, read_token
+
+    settings = ServerSettings(
+        server.host, server.port, read_token(server.token_file) if server.token_file else "", server.certificate,
+        server.key, tuple(server.allow_host or ()), limits.most_bytes, limits.most_lines, limits.seconds,
+    )  # fmt: skip
+    settings.check()
+    for path in bundles:
+        check_bundle(path)
+    run(
+        named(bundles),
+        settings,
+        workers=limits.workers or cores(),
+        precision=precision,
+        queue_tokens=limits.queue_tokens,
+        show=report,
+    )

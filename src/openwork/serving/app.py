@@ -1,0 +1,265 @@
+"""The routes: openwork's own typed JSON under /v1, and LibreTranslate's /translate and /languages."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
+from urllib.parse import parse_qs
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from openwork import __version__
+from openwork.serving.guarding import App, Guard
+from openwork.serving.measures import Measures
+from openwork.serving.scheduling import Full
+from openwork.serving.service import MOST_ALTERNATIVES, NotServed, NotTranslated, ServedModel, Service
+from openwork.serving.settings import ServerSettings
+
+T = TypeVar("T")
+Text = Annotated[str, Field(max_length=1 << 20)]
+AUTO = "auto"
+
+
+class TranslationRequest(BaseModel):
+    """One text or several; lines of a text are translated one by one."""
+
+    model_config = ConfigDict(extra="forbid")
+    text: Text | list[Text]
+    source: str | None = Field(None, description="language of the texts, such as en; none: any")
+    target: str | None = Field(None, description="language of the translations; none: any")
+    bundle: str | None = Field(None, description="name of a bundle, in place of languages")
+    best: int = Field(1, ge=1, le=MOST_ALTERNATIVES, description="translations of each line, of texts of one line")
+    required: list[str] = Field([], max_length=100, description="texts that each translation must contain")
+    stream: bool = Field(False, description="send parts as they are found, as server-sent events; of one line")
+
+
+class TranslatedText(BaseModel):
+    """The best translation of a text, others of it, and reasons not to trust it (docs/guard.md)."""
+
+    text: str
+    alternatives: list[str] = []
+    score: float | None = None
+    flags: list[str] = []
+    cut: bool = False
+
+
+class TranslationAnswer(BaseModel):
+    """A translation for each text, in their order."""
+
+    bundle: str
+    translations: list[TranslatedText]
+
+
+class BundleAnswer(BaseModel):
+    """A bundle that is served; a language is empty where the bundle does not say it."""
+
+    name: str
+    source: str
+    target: str
+
+
+class Unmet(Exception):
+    """A request that cannot be met as it is."""
+
+
+def make_app(service: Service, settings: ServerSettings) -> App:
+    """The application for an ASGI server. It starts the service, and stops it at its end."""
+
+    @asynccontextmanager
+    async def living(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        await service.stop()
+
+    app = FastAPI(title="openwork", version=__version__, docs_url=None, redoc_url=None, lifespan=living)
+    measures = Measures(service)
+    texts = TextRequests(service, settings, measures)
+    _add_errors(app)
+    _add_own(app, texts)
+    _add_libretranslate(app, texts)
+    _add_state(app, service, measures)
+    return Guard(app, settings, measures.request)
+
+
+@dataclass(frozen=True)
+class TextRequests:
+    """The texts of requests on their way to the service."""
+
+    service: Service
+    settings: ServerSettings
+    measures: Measures
+
+    async def translated(
+        self, request: Request, model: ServedModel, texts: Sequence[str], best: int, required: Sequence[str] = ()
+    ) -> list[TranslatedText]:
+        """The translations of the texts, whose lines are translated one by one."""
+        cut = [text.split("\n") for text in texts]
+        lines = [line for one in cut for line in one]
+        if len(lines) > self.settings.most_lines:
+            raise Unmet(f"{len(lines):,} lines; a request may have {self.settings.most_lines:,}")
+        self.measures.texts(model.name, len(texts), sum(map(model.count_tokens, lines)))
+        found = iter(await _unless_gone(request, self.service.translate(model, lines, best, required)))
+        return [_joined([next(found) for _ in one]) for one in cut]
+
+    def streamed(self, model: ServedModel, text: str, required: Sequence[str]) -> StreamingResponse:
+        """The parts of the translation of one line, as server-sent events."""
+        self.measures.texts(model.name, 1, model.count_tokens(text))
+        return StreamingResponse(_events(self.service.stream(model, text, required)), media_type="text/event-stream")
+
+
+def _add_own(app: FastAPI, texts: TextRequests) -> None:
+    @app.post("/v1/translate", responses={200: {"model": TranslationAnswer}})
+    async def translate(asked: TranslationRequest, request: Request) -> Response:
+        """Translate texts."""
+        model = texts.service.find(asked.source, asked.target, asked.bundle)
+        given = [asked.text] if isinstance(asked.text, str) else asked.text
+        if asked.stream:
+            if len(given) != 1 or "\n" in given[0] or asked.best != 1:
+                raise Unmet("stream is for one line, and its best translation")
+            return texts.streamed(model, given[0], asked.required)
+        found = await texts.translated(request, model, given, asked.best, asked.required)
+        return JSONResponse(TranslationAnswer(bundle=model.name, translations=found).model_dump())
+
+    @app.get("/v1/bundles")
+    async def bundles() -> list[BundleAnswer]:
+        """The bundles that are served."""
+        known = texts.service.models.values()
+        return [BundleAnswer(name=one.name, source=one.source, target=one.target) for one in known]
+
+
+def _add_libretranslate(app: FastAPI, texts: TextRequests) -> None:
+    @app.post("/translate")
+    async def libre_translate(request: Request) -> JSONResponse:
+        """Translate as LibreTranslate does: q, source, target, alternatives; JSON or a form."""
+        asked = await _fields(request)
+        if asked.get("format", "text") != "text":
+            raise Unmet("only format=text is translated")
+        given = asked.get("q")
+        listed = given if isinstance(given, list) else [given]
+        if not listed or not all(isinstance(text, str) for text in listed):
+            raise Unmet("q must be a text, or a list of texts")
+        source = None if asked.get("source", AUTO) == AUTO else str(asked["source"])
+        count = _whole(asked.get("alternatives", 0))
+        model = texts.service.find(source, asked.get("target"))
+        found = await texts.translated(request, model, listed, 1 + count)
+        answer: dict[str, Any] = {"translatedText": [one.text for one in found]}
+        if count:
+            answer["alternatives"] = [one.alternatives for one in found]
+        return JSONResponse(answer if isinstance(given, list) else {key: one[0] for key, one in answer.items()})
+
+    @app.get("/languages")
+    async def languages() -> list[dict[str, Any]]:
+        """The languages, as LibreTranslate lists them."""
+        targets: dict[str, list[str]] = {}
+        for model in texts.service.models.values():
+            if model.source and model.target:
+                targets.setdefault(model.source, []).append(model.target)
+        return [{"code": code, "name": code, "targets": sorted(set(found))} for code, found in sorted(targets.items())]
+
+
+def _add_state(app: FastAPI, service: Service, measures: Measures) -> None:
+    @app.get("/health")
+    async def health() -> dict[str, str]:
+        """Whether the server runs."""
+        return {"status": "ok"}
+
+    @app.get("/ready")
+    async def ready() -> JSONResponse:
+        """Whether it takes requests: the bundles are loaded, and it is not ending."""
+        is_ready = service.pool.is_ready and not service.is_ending
+        return JSONResponse({"status": "ready" if is_ready else "not ready"}, 200 if is_ready else 503)
+
+    @app.get("/metrics")
+    async def metrics() -> PlainTextResponse:
+        """Counts and times, for Prometheus."""
+        return PlainTextResponse(measures.shown(), media_type="text/plain; version=0.0.4")
+
+
+def _add_errors(app: FastAPI) -> None:
+    """Errors are {"error": ...} with a sentence."""
+    known = {NotServed: 400, Unmet: 400, NotTranslated: 500}
+    for kind, status in known.items():
+        app.add_exception_handler(kind, lambda _, error, status=status: JSONResponse({"error": str(error)}, status))
+    app.add_exception_handler(Full, _full)
+    app.add_exception_handler(RequestValidationError, _invalid)
+
+
+def _full(_: Request, error: Exception) -> Response:
+    assert isinstance(error, Full)
+    problem = f"too much waits already; {error}"
+    return JSONResponse({"error": problem}, 429, headers={"retry-after": str(error.seconds)})
+
+
+def _invalid(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    found = [f"{'.'.join(map(str, one['loc'][1:])) or 'the body'}: {one['msg']}" for one in error.errors()]
+    return JSONResponse({"error": "; ".join(found[:10])}, 422)
+
+
+def _whole(value: Any) -> int:
+    with suppress(TypeError, ValueError):
+        if 0 <= int(value) < MOST_ALTERNATIVES:
+            return int(value)
+    raise Unmet(f"alternatives must be a whole number from 0 to {MOST_ALTERNATIVES - 1}")
+
+
+def _joined(lines: list[list[dict[str, Any]]]) -> TranslatedText:
+    """A text of its lines' translations; alternatives only of a single line."""
+    best = [line[0] for line in lines]
+    alone = lines[0] if len(lines) == 1 else []
+    return TranslatedText(
+        text="\n".join(one["text"] for one in best),
+        alternatives=[one["text"] for one in alone[1:]],
+        score=best[0]["score"] if alone else None,
+        flags=sorted({flag for one in best for flag in one["flags"]}),
+        cut=any(one["cut"] for one in best),
+    )
+
+
+async def _fields(request: Request) -> dict[str, Any]:
+    """The fields of a request in JSON or of a form."""
+    body = await request.body()
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    try:
+        if kind == "application/x-www-form-urlencoded":
+            found: Any = {key: one[0] if len(one) == 1 else one for key, one in parse_qs(body.decode()).items()}
+        else:
+            found = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise Unmet("the body is neither JSON nor a form") from error
+    if not isinstance(found, dict):
+        raise Unmet("the body must be a JSON object")
+    return found
+
+
+async def _unless_gone(request: Request, work: Awaitable[T]) -> T:
+    """The result; a client that has gone cancels the work."""
+    task = asyncio.ensure_future(work)
+    gone = asyncio.ensure_future(_gone(request))
+    try:
+        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            task.cancel()
+        return await task
+    finally:
+        gone.cancel()
+        task.cancel()
+
+
+async def _gone(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _events(parts: AsyncIterator[str]) -> AsyncIterator[str]:
+    """Server-sent events: the parts, then an end or an error."""
+    try:
+        async for part in parts:
+            yield f"data: {json.dumps({'text': part}, ensure_ascii=False)}\n\n"
+        yield 'data: {"done": true}\n\n'
+    except NotTranslated as error:
+        yield f"data: {json.dumps({'error': str(error)})}\n\n"

@@ -1,0 +1,113 @@
+"""The server from its start to its end: the socket, the signals, and uvicorn around the application."""
+
+import asyncio
+import logging
+import signal
+import socket
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+
+import uvicorn
+
+from openwork.base.errors import OpenworkError, UsageError
+from openwork.base.messages import msg
+from openwork.base.phrases import AsIs
+from openwork.serving.app import make_app
+from openwork.serving.service import ServedModel, Service
+from openwork.serving.settings import ServerSettings
+
+LOG = logging.getLogger("openwork.serving")
+SLOW_SECONDS = 30  # that running requests may take after the server was asked to end
+
+
+def serve(
+    models: Mapping[str, ServedModel],
+    settings: ServerSettings,
+    *,
+    workers: int,
+    precision: str,
+    queue_tokens: int,
+    show: Callable[[str], None],
+) -> None:
+    """Serves until SIGINT or SIGTERM; SIGHUP loads the bundles again. `show` gets the address and the log.
+
+    UsageError for a port that is taken, OpenworkError for bundles that cannot be loaded.
+    """
+    if sys.platform == "win32":
+        raise UsageError(
+            "openwork serve runs on Linux and macOS",
+            why="its workers are copies of one process, which Windows cannot make",
+            hint="use WSL, or openwork translate",
+            code="U138",
+        )
+    logging.root.addHandler(_Shown(show))
+    logging.getLogger("openwork").setLevel(logging.INFO)
+    with _bound(settings) as listening:
+        asyncio.run(_serve(models, settings, listening, workers, precision, queue_tokens, show))
+
+
+class _Shown(logging.Handler):
+    """Gives each line of the log to a function."""
+
+    def __init__(self, show: Callable[[str], None]) -> None:
+        super().__init__()
+        self.show = show
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.show(AsIs(self.format(record)))
+
+
+def _bound(settings: ServerSettings) -> socket.socket:
+    """A socket at the address; UsageError where that cannot be had."""
+    try:
+        return socket.create_server((settings.host, settings.port), backlog=1024)
+    except OSError as error:
+        raise UsageError(
+            f"{settings.host}:{settings.port}: cannot be listened at",
+            why=error.strerror or str(error),
+            hint="another --port, or 0 for any that is free",
+            code="U139",
+        ) from error
+
+
+async def _serve(
+    models: Mapping[str, ServedModel],
+    settings: ServerSettings,
+    listening: socket.socket,
+    workers: int,
+    precision: str,
+    queue_tokens: int,
+    show: Callable[[str], None],
+) -> None:
+    service = Service(models, workers, precision, queue_tokens)
+    await service.start()
+    config = uvicorn.Config(
+        make_app(service, settings), log_config=None, access_log=False, server_header=False, lifespan="on",
+        ssl_certfile=settings.certificate, ssl_keyfile=settings.key, timeout_graceful_shutdown=SLOW_SECONDS,
+        h11_max_incomplete_event_size=1 << 16, timeout_keep_alive=30,
+    )  # fmt: skip
+    server = uvicorn.Server(config)
+    server.capture_signals = nullcontext  # type: ignore[method-assign]  # it would end this process by the signal again
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, _end, server)
+    loop.add_signal_handler(signal.SIGHUP, lambda: asyncio.ensure_future(_reload(service)))
+    host, port = listening.getsockname()[:2]
+    address = f"{'https' if settings.certificate else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
+    show(msg(f"serving at {address}; Ctrl-C ends it"))
+    await server.serve([listening])
+
+
+def _end(server: uvicorn.Server) -> None:
+    """What was started is finished; asked a second time, the server ends at once."""
+    server.force_exit = server.should_exit
+    server.should_exit = True
+
+
+async def _reload(service: Service) -> None:
+    try:
+        await service.reload()
+        LOG.info("the bundles were loaded again")
+    except OpenworkError as error:
+        LOG.error("the bundles are used as they were: %s", error.what)

@@ -1,0 +1,101 @@
+"""A process that answers batches: a copy of the process with the bundles, with one thread."""
+
+import logging
+import select
+import socket
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from openwork.base.errors import OpenworkError
+from openwork.bundles.bundle import Bundle
+from openwork.inference.engine import TranslationPrecision
+from openwork.inference.guard import UsualTexts, flagged, usual_texts
+from openwork.inference.requests import Request
+from openwork.inference.settings import settings_over
+from openwork.inference.translator import BatchTranslator, Translation
+from openwork.serving.messages import receive, send
+
+LOG = logging.getLogger("openwork.serving")
+
+
+class ServedBundle:
+    """A bundle with its weights prepared, and a translator for each number of alternatives."""
+
+    def __init__(self, bundle: Bundle, precision: TranslationPrecision) -> None:
+        self.bundle = bundle
+        self.usual: UsualTexts = usual_texts(bundle)
+        self.first = BatchTranslator(bundle.model, bundle.tokenizers, bundle.settings.decoding, precision=precision)
+        self.first.engine.ready()
+
+    def translator(self, best: int) -> BatchTranslator:
+        """The bundle's own search, with a beam that is wide enough."""
+        own = self.bundle.settings.decoding
+        if best == own.best:
+            return self.first
+        settings = settings_over(own, {"best": best, "beam": max(best, own.beam)})
+        made = BatchTranslator(self.bundle.model, self.bundle.tokenizers, settings)
+        made.engine = self.first.engine  # its prepared weights
+        return made
+
+
+@dataclass
+class _CurrentBatch:
+    """The batch in work: its number, and the places of texts that nobody waits for any longer."""
+
+    number: int
+    left: set[int] = field(default_factory=set)
+
+
+def work(connection: socket.socket, bundles: Mapping[str, ServedBundle]) -> None:
+    """Answers batches until the other side has ended."""
+    while (message := receive(connection)) is not None:
+        if "texts" in message:
+            send(connection, {"batch": message["batch"], **_answer(connection, bundles, message)})
+
+
+def _answer(connection: socket.socket, bundles: Mapping[str, ServedBundle], asked: Mapping[str, Any]) -> dict[str, Any]:
+    batch = _CurrentBatch(asked["batch"])
+
+    def given_up() -> Collection[int]:
+        while select.select([connection], [], [], 0)[0]:
+            message = receive(connection)
+            if message is None:  # nobody is there any longer
+                raise SystemExit
+            if message.get("left_batch") == batch.number:
+                batch.left.update(message["places"])
+        return batch.left
+
+    served, texts = bundles[asked["bundle"]], asked["texts"]
+    requests = [Request(required=tuple(one)) for one in asked["required"]]
+    try:
+        translator = served.translator(asked["best"])
+        if asked["stream"]:
+            found = [
+                [translator.stream(texts[0], lambda piece: _show(connection, batch, piece), requests[0], given_up)]
+            ]
+        else:
+            found = translator.translate(texts, requests, given_up=given_up)
+    except OpenworkError as error:
+        return {"error": f"{error.what}; {error.why}" if error.why else error.what}
+    except Exception as error:  # the process goes on: another batch may be all right
+        LOG.exception("a batch failed")
+        return {"error": f"{type(error).__name__} while translating"}
+    ranked = zip(texts, found, strict=True)
+    return {"translations": [[_shown(one) for one in flagged(text, best, served.usual)] for text, best in ranked]}
+
+
+def _show(connection: socket.socket, batch: _CurrentBatch, piece: str) -> None:
+    if piece:
+        send(connection, {"batch": batch.number, "piece": piece})
+
+
+def _shown(one: Translation) -> dict[str, Any]:
+    return {
+        "text": one.text,
+        "score": one.score,
+        "flags": list(one.flags),
+        "cut": one.cut,
+        "problem": one.problem,
+        "pieces": len(one.pieces),
+    }

@@ -1,0 +1,94 @@
+"""openwork serve: what it refuses before it serves."""
+
+import shutil
+import socket
+from pathlib import Path
+
+import pytest
+
+from calling import Call
+from openwork.bundles.bundle import Bundle, write_bundle
+from openwork.bundles.settings import BundleSettings
+from openwork.cli import serve
+from openwork.models.build import build_model
+from openwork.models.settings import EncoderSettings
+from openwork.serving.settings import ServerSettings
+from openwork.text.pair import TokenizerPair
+from openwork.text.pieces.kinds import KINDS
+from openwork.text.pieces.words import Labels
+
+for name in ("fastapi", "uvicorn", "prometheus_client"):
+    pytest.importorskip(name, reason="needs the extra serve")
+
+
+@pytest.fixture
+def label_folder(tmp_path: Path) -> Path:
+    """A classifier that has learnt nothing."""
+    words, labels = KINDS["words"].learn(["a b c"] * 3, 400), Labels.of(["yes", "no"])
+    settings = EncoderSettings(task="classify", width=8, heads=2, feedforward_width=8, layers=1)
+    model = build_model(settings, words.vocabulary_size, labels.vocabulary_size)
+    write_bundle(
+        tmp_path / "labels", Bundle(BundleSettings(model=settings), TokenizerPair(words, labels), model.eval())
+    )
+    return tmp_path / "labels"
+
+
+def test_without_the_extra_it_says_what_to_install(
+    call: Call, bundle_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serve, "find_spec", lambda name: None)
+    refused = call("serve", bundle_folder)
+    assert refused.code == 2 and "U140" in refused.err and "the extra serve" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (["--host", "0.0.0.0"], "U134"),
+        (["--certificate", "here.pem"], "U135"),
+        (["--token-file", "nowhere"], "U136"),
+        (["--token-file", "empty"], "U137"),
+    ],
+)
+def test_what_would_be_unsafe_or_incomplete(
+    call: Call, bundle_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], code: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").write_text("\n")
+    refused = call("serve", bundle_folder, *options)
+    assert refused.code == 2 and code in refused.err
+
+
+def test_two_bundles_of_one_name(call: Call, bundle_folder: Path) -> None:
+    refused = call("serve", bundle_folder, bundle_folder)
+    assert refused.code == 2 and "U133" in refused.err
+
+
+def test_a_model_that_labels(call: Call, label_folder: Path) -> None:
+    refused = call("serve", label_folder)
+    assert refused.code == 2 and "U132" in refused.err and "openwork classify" in refused.err
+
+
+def test_a_port_that_is_taken(call: Call, bundle_folder: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        refused = call("serve", bundle_folder, "--port", taken.getsockname()[1])
+    assert refused.code == 2 and "U139" in refused.err
+
+
+def test_windows_is_refused(call: Call, bundle_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("openwork.serving.server.sys.platform", "win32")
+    refused = call("serve", bundle_folder)
+    assert refused.code == 2 and "U138" in refused.err
+
+
+def test_names_of_the_host() -> None:
+    assert ServerSettings(host="127.0.0.1", hosts=("Office.example",)).allowed_hosts == {
+        "127.0.0.1", "localhost", "::1", "office.example",
+    }  # fmt: skip
+
+
+def test_models_that_cannot_be_loaded(call: Call, bundle_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process ends before it says anything, as for want of memory."""
+    monkeypatch.setattr("openwork.serving.pool.sys.executable", shutil.which("false"))
+    refused = call("serve", bundle_folder, "--port", "0")
+    assert refused.code == 1 and "E052" in refused.err

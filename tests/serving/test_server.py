@@ -1,0 +1,256 @@
+"""openwork serve: a real server in a process of its own, asked over HTTP, with processes that end at bad moments."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from serving.running import RunningServer, running, wait_until
+
+if TYPE_CHECKING:
+    from openwork.bundles.bundle import Bundle
+
+for name in ("fastapi", "uvicorn", "prometheus_client"):
+    pytest.importorskip(name, reason="needs the extra serve")
+pytestmark = [
+    pytest.mark.slow,  # a server loads torch before its first answer
+    pytest.mark.skipif(sys.platform != "linux", reason="finds the processes of a server in /proc"),
+]
+TEXTS = [" ".join(random.Random(number).choices("abcdefgh", k=2 + number % 7)) for number in range(40)]
+
+
+@pytest.fixture(scope="module")
+def folder(tiny_bundle: "Bundle", tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from openwork.bundles.bundle import write_bundle
+
+    place = tmp_path_factory.mktemp("served") / "tiny"
+    settings = tiny_bundle.settings.model_copy(update={"source_language": "en", "target_language": "de"})
+    write_bundle(place, replace(tiny_bundle, settings=settings))
+    return place
+
+
+@pytest.fixture(scope="module")
+def slow_folder(tiny_bundle: "Bundle", tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle whose translations have 2,000 tokens at least, which takes seconds."""
+    from openwork.bundles.bundle import write_bundle
+
+    place = tmp_path_factory.mktemp("served") / "slow"
+    long = {"minimum_length": 2000, "maximum_length": 2000, "extra_length": 2000, "beam": 1}
+    decoding = tiny_bundle.settings.decoding.model_copy(update=long)
+    settings = tiny_bundle.settings.model_copy(update={"decoding": decoding})
+    write_bundle(place, replace(tiny_bundle, settings=settings, golden=()))
+    return place
+
+
+@pytest.fixture(scope="module")
+def server(folder: Path) -> Iterator[RunningServer]:
+    with running(folder, workers=2) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def expected(folder: Path) -> dict[str, str]:
+    import openwork
+
+    translator = openwork.load(folder)
+    return {text: translator.translate(text).text for text in TEXTS}
+
+
+def test_answers_are_those_of_the_command_line(server: RunningServer, expected: dict[str, str]) -> None:
+    assert server.texts(TEXTS) == list(expected.values())
+    assert [server.texts(text)[0] for text in TEXTS[:3]] == [expected[text] for text in TEXTS[:3]]
+    joined = f"{TEXTS[0]}\n\n{TEXTS[1]}"
+    assert server.texts(joined) == [f"{expected[TEXTS[0]]}\n\n{expected[TEXTS[1]]}"]
+
+
+def test_many_clients_get_each_their_own_answer(server: RunningServer, expected: dict[str, str]) -> None:
+    def ask(number: int) -> bool:
+        chosen = random.Random(number).sample(TEXTS, 3)
+        return server.texts(chosen) == [expected[text] for text in chosen]
+
+    with ThreadPoolExecutor(32) as clients:
+        assert all(clients.map(ask, range(96)))
+
+
+def test_alternatives_and_flags(server: RunningServer) -> None:
+    (found,) = server.translate(TEXTS[0], best=3).json["translations"]
+    assert len({found["text"], *found["alternatives"]}) == 3 and isinstance(found["score"], float)
+    assert isinstance(found["flags"], list) and found["cut"] is False
+    assert server.translate("a", required=["h g"]).json["translations"][0]["text"].count("h g")
+
+
+def test_a_stream_is_the_greedy_translation(server: RunningServer, folder: Path) -> None:
+    import openwork
+
+    answer = server.translate(TEXTS[0], stream=True)
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    events = [json.loads(line[6:]) for line in answer.body.decode().splitlines() if line.startswith("data: ")]
+    assert events.pop() == {"done": True}
+    greedy = openwork.load(folder).translate(TEXTS[0], beam=1).text
+    assert "".join(event["text"] for event in events) == greedy
+
+
+def test_libretranslate_s_requests(server: RunningServer, expected: dict[str, str]) -> None:
+    one, two = TEXTS[:2]
+    found = server.ask("POST", "/translate", {"q": one, "source": "en", "target": "de"})
+    assert found.json == {"translatedText": expected[one]}
+    found = server.ask("POST", "/translate", {"q": [one, two], "source": "auto", "target": "de", "alternatives": 1})
+    assert found.json["translatedText"] == [expected[one], expected[two]]
+    assert [len(each) for each in found.json["alternatives"]] == [1, 1]
+    form = f"q={one.replace(' ', '+')}&source=en&target=de".encode()
+    found = server.ask("POST", "/translate", form, Content_Type="application/x-www-form-urlencoded")
+    assert found.json == {"translatedText": expected[one]}
+    assert server.ask("GET", "/languages").json == [{"code": "en", "name": "en", "targets": ["de"]}]
+    assert server.ask("GET", "/health").json == {"status": "ok"}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "problem"),
+    [
+        ("/v1/translate", b"", 422, "required"),
+        ("/v1/translate", b"{", 422, "JSON"),
+        ("/v1/translate", {"text": 5}, 422, "text"),
+        ("/v1/translate", {"text": "a", "txet": "a"}, 422, "txet"),
+        ("/v1/translate", {"text": "a", "best": 99}, 422, "best"),
+        ("/v1/translate", {"text": "a", "target": "fr"}, 400, "en to de"),
+        ("/v1/translate", {"text": "a", "bundle": "none"}, 400, "tiny"),
+        ("/v1/translate", {"text": "a\nb", "stream": True}, 400, "one line"),
+        ("/v1/translate", {"text": "\n" * 1000}, 400, "1,001 lines"),
+        ("/v1/translate", b'{"text": "\\ud800"}', 422, "text"),
+        ("/v1/translate", b"x" * (1 << 20 | 1), 413, "1,048,576 bytes"),
+        ("/translate", b"[]", 400, "object"),
+        ("/translate", b"\xff", 400, "neither JSON nor a form"),
+        ("/translate", {"target": "de"}, 400, "q must be"),
+        ("/translate", {"q": ["a", 5], "target": "de"}, 400, "q must be"),
+        ("/translate", {"q": "a", "target": "de", "alternatives": "many"}, 400, "alternatives"),
+        ("/translate", {"q": "<b>a</b>", "target": "de", "format": "html"}, 400, "format"),
+    ],
+)
+def test_bad_requests_get_a_sentence(server: RunningServer, path: str, body: object, status: int, problem: str) -> None:
+    found = server.ask("POST", path, body)
+    assert (found.status, problem in found.json["error"]) == (status, True), found.body
+    assert found.headers["x-content-type-options"] == "nosniff" and "traceback" not in found.body.decode().lower()
+
+
+def test_another_host_s_name_is_not_answered(server: RunningServer) -> None:
+    assert server.ask("GET", "/languages", Host="evil.example").status == 421
+    assert server.ask("GET", "/languages", Host=f"localhost:{server.port}").status == 200
+
+
+def test_half_a_request_holds_nobody_up(server: RunningServer, expected: dict[str, str]) -> None:
+    with socket.create_connection(("127.0.0.1", server.port)) as half:
+        half.sendall(b"POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
+        assert server.texts(TEXTS[0]) == [expected[TEXTS[0]]]
+
+
+def test_a_killed_worker_loses_nothing(server: RunningServer, expected: dict[str, str]) -> None:
+    before = server.measure("openwork_restarts")
+    with ThreadPoolExecutor(8) as clients:
+        found = [clients.submit(server.texts, TEXTS) for _ in range(8)]
+        for worker in server.processes()[1]:
+            os.kill(worker, signal.SIGKILL)
+        assert all(one.result() == list(expected.values()) for one in found)
+    wait_until(lambda: len(server.processes()[1]) == 2)
+    assert server.measure("openwork_restarts") >= before + 2
+
+
+def test_killed_models_are_loaded_again(server: RunningServer, expected: dict[str, str]) -> None:
+    ((models,), _) = server.processes()
+    os.kill(models, signal.SIGKILL)
+    wait_until(lambda: server.processes()[0] not in ([], [models]) and len(server.processes()[1]) == 2)
+    assert server.texts(TEXTS[:3]) == [expected[text] for text in TEXTS[:3]]
+
+
+def test_bundles_are_loaded_again_without_a_lost_request(folder: Path, slow_folder: Path, tmp_path: Path) -> None:
+    """The folder gets another bundle; then a damaged one, with which the server goes on as it was."""
+    place = tmp_path / "served"
+    shutil.copytree(folder, place)
+    with running(place, workers=1) as server, ThreadPoolExecutor(4) as clients:
+        (models, _) = server.processes()
+        asked = [clients.submit(server.translate, TEXTS) for _ in range(12)]
+        shutil.rmtree(place)
+        shutil.copytree(slow_folder, place)
+        server.process.send_signal(signal.SIGHUP)
+        assert all(one.result().status == 200 for one in asked)
+        wait_until(lambda: any("loaded again" in line for line in server.lines))
+        wait_until(lambda: len(server.processes()[0]) == 1 and server.processes()[0] != models)
+        assert server.ask("GET", "/languages").json == []  # the other one says no languages
+        weights = place / "weights.safetensors"
+        weights.write_bytes(weights.read_bytes()[:-100])
+        server.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: any("used as they were" in line for line in server.lines))
+        assert server.ask("GET", "/ready").status == 200
+
+
+def test_overload_is_refused_at_once(slow_folder: Path) -> None:
+    with running(slow_folder, workers=1, queue_tokens=40) as server, ThreadPoolExecutor(24) as clients:
+        found = [clients.submit(server.translate, TEXTS[number]) for number in range(24)]
+        statuses = [one.result().status for one in found]
+        assert set(statuses) == {200, 429}
+        refused = next(one.result() for one in found if one.result().status == 429)
+        assert int(refused.headers["retry-after"]) >= 1 and "waits" in refused.json["error"]
+        assert server.translate("a").status == 200
+
+
+def test_a_client_that_has_gone_leaves_the_worker_free(slow_folder: Path) -> None:
+    body = json.dumps({"text": TEXTS[0]}).encode()
+    lines = ["POST /v1/translate HTTP/1.1", "Host: localhost", "Content-Type: application/json"]
+    request = "\r\n".join([*lines, f"Content-Length: {len(body)}", "", ""]).encode() + body
+    with running(slow_folder, workers=1) as server:
+        for _ in range(20):  # each would take seconds
+            with socket.create_connection(("127.0.0.1", server.port)) as client:
+                client.sendall(request)
+                wait_until(lambda: server.measure("openwork_texts_under_way") + server.measure("openwork_queue_texts"))
+            wait_until(lambda: not server.measure("openwork_texts_under_way") + server.measure("openwork_queue_texts"))
+
+
+def test_a_request_has_a_time_limit(slow_folder: Path) -> None:
+    with running(slow_folder, workers=1, seconds=0.2) as server:
+        found = server.translate(TEXTS)
+        assert found.status == 503 and "0.2 seconds" in found.json["error"]
+        wait_until(lambda: not server.measure("openwork_texts_under_way"))
+
+
+def test_the_end_waits_for_what_was_started(slow_folder: Path) -> None:
+    with running(slow_folder, workers=1) as server, ThreadPoolExecutor(1) as clients:
+        asked = clients.submit(server.translate, TEXTS[0])
+        wait_until(lambda: server.measure("openwork_texts_under_way"))
+        models, workers = server.processes()
+        assert server.end() == 0
+        assert asked.result().status == 200
+        wait_until(lambda: not any(Path(f"/proc/{one}").exists() for one in (*models, *workers)))
+
+
+def test_a_killed_server_leaves_no_processes(folder: Path) -> None:
+    with running(folder, workers=2) as server:
+        models, workers = server.processes()
+        assert len(workers) == 2
+        server.process.kill()
+        wait_until(lambda: not any(Path(f"/proc/{one}").exists() for one in (*models, *workers)))
+
+
+def test_a_token_is_asked_for(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("s3cret\n")
+    with running(folder, workers=1, host="0.0.0.0", token_file=tmp_path / "token") as server:
+        assert server.translate("a").status == 401
+        assert server.ask("POST", "/v1/translate", {"text": "a"}, Authorization="Bearer wrong").status == 401
+        assert server.ask("POST", "/v1/translate", {"text": "a"}, Authorization="Bearer s3cret").status == 200
+        assert not any("s3cret" in line for line in server.lines)
+
+
+def test_logs_have_no_text(server: RunningServer) -> None:
+    server.texts("a b c d e f g h")
+    wait_until(lambda: sum('"path": "/v1/translate"' in line for line in server.lines))
+    assert not any("a b c d" in line for line in server.lines)
+    logged = json.loads(next(line for line in server.lines if line.startswith("{")))
+    assert set(logged) == {"method", "path", "status", "seconds"}
