@@ -1,5 +1,6 @@
 """openwork serve: a real server in a process of its own, asked over HTTP, with processes that end at bad moments."""
 
+import contextlib
 import json
 import os
 import random
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from serving.running import RunningServer, running, wait_until
+from serving.running import SLOW, RunningServer, running, wait_until
 
 if TYPE_CHECKING:
     from openwork.bundles.bundle import Bundle
@@ -114,6 +115,14 @@ def test_libretranslate_s_requests(server: RunningServer, expected: dict[str, st
     assert server.ask("GET", "/health").json == {"status": "ok"}
 
 
+def test_a_public_client_of_libretranslate(server: RunningServer, expected: dict[str, str]) -> None:
+    client = pytest.importorskip("libretranslatepy", reason="needs the package libretranslatepy")
+    api = client.LibreTranslateAPI(f"http://127.0.0.1:{server.port}/")
+    assert api.translate(TEXTS[0], "en", "de") == expected[TEXTS[0]]
+    assert api.languages() == [{"code": "en", "name": "en", "targets": ["de"]}]
+    assert api.detect("Das ist ein deutscher Satz, und zwar ein langer.")[0]["language"] == "de"
+
+
 @pytest.mark.parametrize(
     ("path", "body", "status", "problem"),
     [
@@ -134,12 +143,27 @@ def test_libretranslate_s_requests(server: RunningServer, expected: dict[str, st
         ("/translate", {"q": ["a", 5], "target": "de"}, 400, "q must be"),
         ("/translate", {"q": "a", "target": "de", "alternatives": "many"}, 400, "alternatives"),
         ("/translate", {"q": "<b>a</b>", "target": "de", "format": "html"}, 400, "format"),
+        ("/detect", {"q": 5}, 400, "q must be"),
+        ("/nowhere", {}, 404, "Not Found"),
     ],
 )
 def test_bad_requests_get_a_sentence(server: RunningServer, path: str, body: object, status: int, problem: str) -> None:
     found = server.ask("POST", path, body)
     assert (found.status, problem in found.json["error"]) == (status, True), found.body
     assert found.headers["x-content-type-options"] == "nosniff" and "traceback" not in found.body.decode().lower()
+
+
+def test_a_body_in_parts_has_the_same_bound(server: RunningServer) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=SLOW) as client:
+        client.sendall(b"POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
+        with contextlib.suppress(OSError):  # it may hang up before all is sent
+            for _ in range(5):
+                client.sendall(b"40000\r\n" + b"x" * 0x40000 + b"\r\n")
+        assert client.recv(100).startswith(b"HTTP/1.1 413")
+
+
+def test_a_length_that_is_no_number(server: RunningServer) -> None:
+    assert server.ask("POST", "/v1/translate", b"{}", Content_Length="9" * 5000).status in (400, 413)
 
 
 def test_another_host_s_name_is_not_answered(server: RunningServer) -> None:
@@ -243,6 +267,10 @@ def test_a_token_is_asked_for(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "token").write_text("s3cret\n")
     with running(folder, workers=1, host="0.0.0.0", token_file=tmp_path / "token") as server:
         assert server.translate("a").status == 401
+        assert server.ask("POST", "/translate", {"q": "a", "target": "de"}).status == 401
+        assert server.ask("POST", "/translate", {"q": "a", "target": "de", "api_key": "wrong"}).status == 401
+        assert server.ask("POST", "/translate", {"q": "a", "target": "de", "api_key": "s3cret"}).status == 200
+        assert server.ask("GET", "/metrics").status == 401 and server.ask("GET", "/health").status == 200
         assert server.ask("POST", "/v1/translate", {"text": "a"}, Authorization="Bearer wrong").status == 401
         assert server.ask("POST", "/v1/translate", {"text": "a"}, Authorization="Bearer s3cret").status == 200
         assert not any("s3cret" in line for line in server.lines)

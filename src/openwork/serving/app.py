@@ -12,13 +12,15 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
 
 from openwork import __version__
-from openwork.serving.guarding import App, Guard
+from openwork.serving.guarding import WRONG_TOKEN, App, Guard, is_token
 from openwork.serving.measures import Measures
 from openwork.serving.scheduling import Full
 from openwork.serving.service import MOST_ALTERNATIVES, NotServed, NotTranslated, ServedModel, Service
 from openwork.serving.settings import ServerSettings
+from openwork.text.languages import likeliest_language
 
 T = TypeVar("T")
 Text = Annotated[str, Field(max_length=1 << 20)]
@@ -67,6 +69,13 @@ class Unmet(Exception):
     """A request that cannot be met as it is."""
 
 
+class WrongToken(Exception):
+    """The token is missing or wrong."""
+
+    def __str__(self) -> str:
+        return WRONG_TOKEN
+
+
 def make_app(service: Service, settings: ServerSettings) -> App:
     """The application for an ASGI server. It starts the service, and stops it at its end."""
 
@@ -77,7 +86,8 @@ def make_app(service: Service, settings: ServerSettings) -> App:
 
     app = FastAPI(title="openwork", version=__version__, docs_url=None, redoc_url=None, lifespan=living)
     measures = Measures(service)
-    texts = TextRequests(service, settings, measures)
+    service.added = measures.texts
+    texts = TextRequests(service, settings)
     _add_errors(app)
     _add_own(app, texts)
     _add_libretranslate(app, texts)
@@ -91,7 +101,6 @@ class TextRequests:
 
     service: Service
     settings: ServerSettings
-    measures: Measures
 
     async def translated(
         self, request: Request, model: ServedModel, texts: Sequence[str], best: int, required: Sequence[str] = ()
@@ -101,14 +110,20 @@ class TextRequests:
         lines = [line for one in cut for line in one]
         if len(lines) > self.settings.most_lines:
             raise Unmet(f"{len(lines):,} lines; a request may have {self.settings.most_lines:,}")
-        self.measures.texts(model.name, len(texts), sum(map(model.count_tokens, lines)))
         found = iter(await _unless_gone(request, self.service.translate(model, lines, best, required)))
         return [_joined([next(found) for _ in one]) for one in cut]
 
     def streamed(self, model: ServedModel, text: str, required: Sequence[str]) -> StreamingResponse:
         """The parts of the translation of one line, as server-sent events."""
-        self.measures.texts(model.name, 1, model.count_tokens(text))
         return StreamingResponse(_events(self.service.stream(model, text, required)), media_type="text/event-stream")
+
+    async def fields(self, request: Request) -> dict[str, Any]:
+        """The fields of LibreTranslate's request, in JSON or of a form. `WrongToken` for a wrong api_key."""
+        found = await _fields(request)
+        given = request.headers.get("authorization", "").removeprefix("Bearer ") or found.get("api_key") or ""
+        if not is_token(str(given), self.settings):
+            raise WrongToken
+        return found
 
 
 def _add_own(app: FastAPI, texts: TextRequests) -> None:
@@ -135,7 +150,7 @@ def _add_libretranslate(app: FastAPI, texts: TextRequests) -> None:
     @app.post("/translate")
     async def libre_translate(request: Request) -> JSONResponse:
         """Translate as LibreTranslate does: q, source, target, alternatives; JSON or a form."""
-        asked = await _fields(request)
+        asked = await texts.fields(request)
         if asked.get("format", "text") != "text":
             raise Unmet("only format=text is translated")
         given = asked.get("q")
@@ -150,6 +165,16 @@ def _add_libretranslate(app: FastAPI, texts: TextRequests) -> None:
         if count:
             answer["alternatives"] = [one.alternatives for one in found]
         return JSONResponse(answer if isinstance(given, list) else {key: one[0] for key, one in answer.items()})
+
+    @app.post("/detect")
+    async def detect(request: Request) -> list[dict[str, Any]]:
+        """The likeliest language of q, as LibreTranslate answers it."""
+        text = (await texts.fields(request)).get("q")
+        if not isinstance(text, str):
+            raise Unmet("q must be a text")
+        if (found := likeliest_language(text)) is None:
+            raise Unmet("languages are detected by the package py3langid, which is not installed (the extra languages)")
+        return [{"language": found[0], "confidence": round(100 * found[1], 1)}]
 
     @app.get("/languages")
     async def languages() -> list[dict[str, Any]]:
@@ -181,17 +206,24 @@ def _add_state(app: FastAPI, service: Service, measures: Measures) -> None:
 
 def _add_errors(app: FastAPI) -> None:
     """Errors are {"error": ...} with a sentence."""
-    known = {NotServed: 400, Unmet: 400, NotTranslated: 500}
+    known = {NotServed: 400, Unmet: 400, WrongToken: 401, NotTranslated: 500}
     for kind, status in known.items():
         app.add_exception_handler(kind, lambda _, error, status=status: JSONResponse({"error": str(error)}, status))
     app.add_exception_handler(Full, _full)
     app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _other)
 
 
 def _full(_: Request, error: Exception) -> Response:
     assert isinstance(error, Full)
     problem = f"too much waits already; {error}"
     return JSONResponse({"error": problem}, 429, headers={"retry-after": str(error.seconds)})
+
+
+def _other(request: Request, error: Exception) -> Response:
+    """No such route, or not with this method."""
+    assert isinstance(error, HTTPException)
+    return JSONResponse({"error": f"{request.method} {request.url.path}: {error.detail}"}, error.status_code)
 
 
 def _invalid(_: Request, error: Exception) -> Response:

@@ -21,7 +21,10 @@ HEADERS = (
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
     (b"referrer-policy", b"no-referrer"),
 )
-OPEN = ("/health", "/ready")  # without a token
+OPEN = ("/health", "/ready", "/languages")  # without a token
+OWN_KEY = ("/translate", "/detect")  # the token may come in the body: the routes look for it
+LONGEST_LENGTH = 18  # digits of the header Content-Length
+WRONG_TOKEN = "the header Authorization: Bearer TOKEN is missing or wrong"
 
 
 class _TooLarge(Exception):
@@ -41,14 +44,30 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        started, status = time.perf_counter(), 0
+        started, status, is_refused = time.perf_counter(), 0, False
 
         async def answering(message: Scope) -> None:
             nonlocal status
+            if is_refused:  # and answered already
+                return
             if message["type"] == "http.response.start":
                 status = message["status"]
                 message["headers"] = [*message.get("headers", ()), *HEADERS]
             await send(message)
+
+        taken = 0
+
+        async def bounded() -> Scope:
+            """A part of the body; of too large a one there is no more, whatever the application makes of that."""
+            nonlocal taken, is_refused
+            message = await receive()
+            taken += len(message.get("body", b""))
+            if taken > self.settings.most_bytes:
+                if not status:
+                    await _refuse(answering, 413, self._too_large)
+                is_refused = True
+                raise _TooLarge
+            return message
 
         headers = {name.lower(): value for name, value in scope["headers"]}
         try:
@@ -56,10 +75,9 @@ class Guard:
                 await _refuse(answering, *refusal)
             else:
                 async with asyncio.timeout(self.settings.seconds):
-                    await self.app(scope, self._bounded(receive), answering)
+                    await self.app(scope, bounded, answering)
         except _TooLarge:
-            if not status:
-                await _refuse(answering, 413, f"the request has more than {self.settings.most_bytes:,} bytes")
+            pass
         except TimeoutError:
             if not status:
                 await _refuse(answering, 503, f"no answer within {self.settings.seconds:g} seconds")
@@ -76,26 +94,21 @@ class Guard:
         if name.strip("[]") not in self.settings.allowed_hosts:
             return 421, f"this server is not called {name!r}; openwork serve --allow-host adds a name"
         length = headers.get(b"content-length", b"0")
-        if not length.isdigit() or int(length) > self.settings.most_bytes:
-            return 413, f"the request has more than {self.settings.most_bytes:,} bytes"
-        if self.settings.token and path not in OPEN:
-            given = headers.get(b"authorization", b"").decode("latin-1").removeprefix("Bearer ")
-            if not hmac.compare_digest(given.encode(), self.settings.token.encode()):
-                return 401, "the header Authorization: Bearer TOKEN is missing or wrong"
+        if not length.isdigit() or len(length) > LONGEST_LENGTH or int(length) > self.settings.most_bytes:
+            return 413, self._too_large
+        given = headers.get(b"authorization", b"").decode("latin-1").removeprefix("Bearer ")
+        if path not in OPEN and not (path in OWN_KEY and not given) and not is_token(given, self.settings):
+            return 401, WRONG_TOKEN
         return None
 
-    def _bounded(self, receive: Receive) -> Receive:
-        taken = 0
+    @property
+    def _too_large(self) -> str:
+        return f"the request has more than {self.settings.most_bytes:,} bytes"
 
-        async def bounded() -> Scope:
-            nonlocal taken
-            message = await receive()
-            taken += len(message.get("body", b""))
-            if taken > self.settings.most_bytes:
-                raise _TooLarge
-            return message
 
-        return bounded
+def is_token(given: str, settings: ServerSettings) -> bool:
+    """Whether this is the server's token, or it has none."""
+    return not settings.token or hmac.compare_digest(given.encode(), settings.token.encode())
 
 
 async def _refuse(send: Send, status: int, problem: str) -> None:

@@ -1,7 +1,7 @@
 """What a server does, without HTTP: it finds a bundle for a direction, queues texts, and waits for translations."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -104,6 +104,8 @@ class Service:
         paths = {name: model.path for name, model in models.items()}
         self.pool = WorkerPool(paths, workers, precision, self.queue)
         self.is_ending = False
+        self.added: Callable[[str, int, int], None] = lambda bundle, texts, tokens: None
+        """Called with the bundle, the texts and their tokens when they are queued."""
 
     async def start(self) -> None:
         await self.pool.start()
@@ -140,7 +142,7 @@ class Service:
         A coroutine that is cancelled gives the texts up.
         """
         jobs = [self._job(model, text, best, required) for text in texts]
-        self._add(jobs)
+        self._add(model, jobs)
         try:
             return list(await asyncio.gather(*(job.answered.found for job in jobs)))
         except BaseException:
@@ -150,7 +152,7 @@ class Service:
     async def stream(self, model: ServedModel, text: str, required: Sequence[str] = ()) -> AsyncIterator[str]:
         """The parts of a translation as a greedy search finds them. Full, NotTranslated; closed, it gives up."""
         job = self._job(model, text, 1, required, stream=True)
-        self._add([job])
+        self._add(model, [job])
         try:
             while (part := await job.answered.parts.get()) is not None:
                 yield part
@@ -164,8 +166,9 @@ class Service:
         group = (model.name, best)
         return Job(group, text, model.count_tokens(text), now, work, _Waiting(), is_alone=stream)
 
-    def _add(self, jobs: list[Job]) -> None:
+    def _add(self, model: ServedModel, jobs: list[Job]) -> None:
         self.queue.add(jobs)
+        self.added(model.name, len(jobs), sum(job.tokens for job in jobs))
         self.pool.wake()
 
     def _give_up(self, jobs: list[Job]) -> None:

@@ -25,6 +25,7 @@ class ServedBundle:
     def __init__(self, bundle: Bundle, precision: TranslationPrecision) -> None:
         self.bundle = bundle
         self.usual: UsualTexts = usual_texts(bundle)
+        self._wider: dict[int, BatchTranslator] = {}
         self.first = BatchTranslator(bundle.model, bundle.tokenizers, bundle.settings.decoding, precision=precision)
         self.first.engine.ready()
 
@@ -33,6 +34,12 @@ class ServedBundle:
         own = self.bundle.settings.decoding
         if best == own.best:
             return self.first
+        if best not in self._wider:
+            self._wider[best] = self._made(best)
+        return self._wider[best]
+
+    def _made(self, best: int) -> BatchTranslator:
+        own = self.bundle.settings.decoding
         settings = settings_over(own, {"best": best, "beam": max(best, own.beam)})
         made = BatchTranslator(self.bundle.model, self.bundle.tokenizers, settings)
         made.engine = self.first.engine  # its prepared weights

@@ -116,6 +116,15 @@ def other_language(text: str, wanted: str) -> str | None:
     return found if found != wanted and probability >= SURE else None
 
 
+def likeliest_language(text: str) -> tuple[str, float] | None:
+    """The language that the package takes a text for, and its probability; None without the package."""
+    identifier = _identifier()
+    if identifier is None:
+        return None
+    language, share = identifier.classify(text)
+    return str(language), float(share)
+
+
 def in_other_script(text: str, wanted: str) -> bool:
     """Whether the text is written in other letters than the wanted language (`zh`, `pt-BR`) is.
 
