@@ -5,12 +5,11 @@ import math
 import sys
 from pathlib import Path
 
+import load
 import pytest
 
 for name in ("fastapi", "uvicorn", "prometheus_client"):
     pytest.importorskip(name, reason="needs the extra serve")
-import load
-
 pytestmark = [
     pytest.mark.slow,  # a server is started and asked for seconds
     pytest.mark.skipif(sys.platform != "linux", reason="reads the memory of processes in /proc"),
