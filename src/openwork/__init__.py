@@ -31,19 +31,20 @@ if TYPE_CHECKING:
         Translator,
         load,
     )
+    from openwork.api.remote import RemoteTranslator, connect
     from openwork.api.training import Run, train
     from openwork.base.errors import BundleError, ConfigError, DataError, OpenworkError, UsageError
     from openwork.inference.transcriber import Transcript
-    from openwork.inference.translator import Translation
+    from openwork.inference.translation import Translation
     from openwork.models.seq2seq import Transformer
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Answerer", "BundleError", "Captioner", "Classifier", "ConfigError", "DataError", "Embedder", "Explanation",
-    "LanguageModel", "MaskFiller", "OpenworkError", "Run", "Scores", "Tagger", "TrainedModel", "Transcriber",
-    "Transcript", "Transformer", "Translation", "Translator", "UsageError", "__version__", "data", "decoding",
-    "evaluate", "load", "models", "nn", "train",
+    "LanguageModel", "MaskFiller", "OpenworkError", "RemoteTranslator", "Run", "Scores", "Tagger", "TrainedModel",
+    "Transcriber", "Transcript", "Transformer", "Translation", "Translator", "UsageError", "__version__", "connect",
+    "data", "decoding", "evaluate", "load", "models", "nn", "train",
 ]  # fmt: skip
 
 # On a CPU torch's libraries keep what they prepared for each shape of a matrix product, a thousand of each kind by
@@ -60,10 +61,11 @@ __getattr__ = import_when_used(
         "api.evaluating": "Scores evaluate",
         "api.models": "Answerer Captioner Classifier Embedder Explanation LanguageModel MaskFiller Tagger TrainedModel"
         " Transcriber Translator load",
+        "api.remote": "RemoteTranslator connect",
         "api.training": "Run train",
         "base.errors": "BundleError ConfigError DataError OpenworkError UsageError",
         "inference.transcriber": "Transcript",
-        "inference.translator": "Translation",
+        "inference.translation": "Translation",
         "models.seq2seq": "Transformer",
     },
 )

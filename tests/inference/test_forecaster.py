@@ -11,13 +11,13 @@ import torch
 from typer.testing import CliRunner
 
 from openwork.base.errors import BundleError, DataError, UsageError
+from openwork.base.lines import ignore_progress
 from openwork.bundles.bundle import Bundle, load_bundle, write_bundle
 from openwork.bundles.settings import BundleSettings
 from openwork.cli.main import app
 from openwork.data.records import Pair
 from openwork.evaluation.evaluate import EvaluationSet
 from openwork.evaluation.forecasts import SAMPLES, baselines, evaluate_forecasts, naive
-from openwork.inference.batches import ignore_progress
 from openwork.inference.forecaster import Forecaster
 from openwork.inference.scorer import Scorer
 from openwork.models.build import build_model

@@ -21,7 +21,7 @@ from openwork.inference.guard import (
     flags,
     loops,
 )
-from openwork.inference.translator import Translation
+from openwork.inference.translation import Translation
 
 
 def said(source: str, text: str, pieces: int | None = None, **changes: Any) -> tuple[str, Translation]:

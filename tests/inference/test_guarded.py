@@ -10,7 +10,8 @@ import pytest
 from openwork.bundles.bundle import Bundle, BundleSettings
 from openwork.inference.guard import LOOP, LOST, GuardedTranslator, flagged, flags, usual_texts
 from openwork.inference.requests import Request
-from openwork.inference.translator import BatchTranslator, Translation
+from openwork.inference.translation import Translation
+from openwork.inference.translator import BatchTranslator
 from openwork.models.build import build_model
 from openwork.models.settings import TransformerSettings
 from openwork.text.pair import train_pair

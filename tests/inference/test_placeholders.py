@@ -13,7 +13,8 @@ from openwork.bundles.settings import BundleSettings
 from openwork.decoding.scoring import Hypothesis
 from openwork.evaluation.evaluate import Evaluation, kept_placeholders
 from openwork.inference import translator as module
-from openwork.inference.translator import BatchTranslator, Translation
+from openwork.inference.translation import Translation
+from openwork.inference.translator import BatchTranslator
 from openwork.models.build import build_model
 from openwork.models.settings import TransformerSettings
 from openwork.text.pair import train_pair

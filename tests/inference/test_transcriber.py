@@ -17,7 +17,7 @@ from openwork.inference import transcriber as module
 from openwork.inference.filters.transcripts import check_format, clock, json_line, srt, vtt
 from openwork.inference.requests import Request
 from openwork.inference.transcriber import Segment, SoundTranscriber, Transcript, WindowPart, parts_of
-from openwork.inference.translator import Translation
+from openwork.inference.translation import Translation
 from openwork.models.build import build_model
 from openwork.models.families import model_settings
 from openwork.models.presets import PRESETS

@@ -16,7 +16,8 @@ from openwork.base.lines import LONGEST_LINE, LONGEST_READ, arriving_lines, clea
 from openwork.bundles.bundle import Bundle
 from openwork.decoding.scoring import Hypothesis
 from openwork.decoding.settings import DecodingSettings
-from openwork.inference.filters.lines import OutputFormat, answer_stream, translation_filter
+from openwork.inference.filters.lines import answer_stream, translation_filter
+from openwork.inference.filters.output import OutputFormat
 from openwork.inference.translator import BatchTranslator
 
 Call = Callable[..., Finished]

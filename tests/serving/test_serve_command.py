@@ -2,16 +2,19 @@
 
 import shutil
 import socket
+import threading
 from pathlib import Path
 
 import pytest
 
 from calling import Call
+from openwork.base.errors import OpenworkError
 from openwork.bundles.bundle import Bundle, write_bundle
 from openwork.bundles.settings import BundleSettings
 from openwork.cli import serve
 from openwork.models.build import build_model
 from openwork.models.settings import EncoderSettings
+from openwork.serving import client
 from openwork.serving.settings import ServerSettings
 from openwork.text.pair import TokenizerPair
 from openwork.text.pieces.kinds import KINDS
@@ -79,6 +82,73 @@ def test_windows_is_refused(call: Call, bundle_folder: Path, monkeypatch: pytest
     monkeypatch.setattr("openwork.serving.server.sys.platform", "win32")
     refused = call("serve", bundle_folder)
     assert refused.code == 2 and "U138" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (["--server", "ftp://here"], "U141"),
+        (["--token-file", "token"], "U142"),
+        (["--server", "127.0.0.1:1", "--beam", "3"], "U143"),
+        (["--server", "127.0.0.1:1", "--guard"], "U143"),
+        (["--server", "127.0.0.1:1", "--source", "shards"], "U143"),
+        (["one", "two", "--server", "127.0.0.1:1"], "U143"),
+    ],
+)
+def test_what_does_not_go_with_a_server(call: Call, options: list[str], code: str) -> None:
+    refused = call("translate", *options, stdin=b"a\n")
+    assert refused.code == 2 and code in refused.err and refused.out == b""
+
+
+def test_a_server_that_is_not_there(call: Call) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    refused = call("translate", "--server", f"127.0.0.1:{port}", stdin=b"a\n")
+    assert refused.code == 1 and "E054" in refused.err
+
+
+def answering(content: bytes, times: int = 1) -> tuple[int, threading.Thread]:
+    """The port of a server that gives this answer to so many requests, each on a connection of its own."""
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def serve_once() -> None:
+        with listening:
+            for _ in range(times):
+                with listening.accept()[0] as client:
+                    client.recv(1 << 16)
+                    client.sendall(content)
+
+    thread = threading.Thread(target=serve_once, daemon=True)
+    thread.start()
+    return listening.getsockname()[1], thread
+
+
+def test_a_server_of_something_else(call: Call) -> None:
+    port, thread = answering(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi")
+    refused = call("translate", "--server", f"127.0.0.1:{port}", stdin=b"a\n")
+    thread.join(10)
+    assert refused.code == 1 and "E053" in refused.err and "status 200" in refused.err
+
+
+def test_a_request_that_is_refused(call: Call) -> None:
+    body = b'{"error": "no bundle has this name"}'
+    port, thread = answering(
+        b"HTTP/1.1 400 Bad\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s" % (len(body), body)
+    )
+    refused = call("translate", "--server", f"127.0.0.1:{port}", stdin=b"a\n")
+    thread.join(10)
+    assert refused.code == 2 and "U144" in refused.err and "no bundle has this name" in refused.err
+
+
+def test_a_full_server_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr(client.time, "sleep", waited.append)
+    full = b"HTTP/1.1 429 Full\r\nRetry-After: 7\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"
+    port, thread = answering(full, 3)
+    with pytest.raises(OpenworkError) as refused:
+        client.ServerClient(f"127.0.0.1:{port}").translate(["a"])
+    thread.join(10)
+    assert waited == [7, 7, 7] and refused.value.code == "E054"  # then nobody answers
 
 
 def test_names_of_the_host() -> None:

@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from calling import Call
 from serving.running import SLOW, RunningServer, running, wait_until
 
 if TYPE_CHECKING:
@@ -85,7 +86,9 @@ def test_many_clients_get_each_their_own_answer(server: RunningServer, expected:
 
 def test_alternatives_and_flags(server: RunningServer) -> None:
     (found,) = server.translate(TEXTS[0], best=3).json["translations"]
-    assert len({found["text"], *found["alternatives"]}) == 3 and isinstance(found["score"], float)
+    ranked = [found, *found["alternatives"]]
+    assert len({one["text"] for one in ranked}) == 3
+    assert [one["score"] for one in ranked] == sorted((one["score"] for one in ranked), reverse=True)
     assert isinstance(found["flags"], list) and found["cut"] is False
     assert server.translate("a", required=["h g"]).json["translations"][0]["text"].count("h g")
 
@@ -99,6 +102,45 @@ def test_a_stream_is_the_greedy_translation(server: RunningServer, folder: Path)
     assert events.pop() == {"done": True}
     greedy = openwork.load(folder).translate(TEXTS[0], beam=1).text
     assert "".join(event["text"] for event in events) == greedy
+
+
+def test_a_connected_translator_is_one_that_was_loaded(server: RunningServer, folder: Path) -> None:
+    import openwork
+
+    here, there = openwork.load(folder), openwork.connect(f"http://127.0.0.1:{server.port}", target="de")
+    for given in (TEXTS[0], TEXTS[:3]):
+        assert [text_and_score(one) for one in many(there.translate(given))] == [
+            text_and_score(one) for one in many(here.translate(given))
+        ]
+    assert len(there.translate("a b", best=2)) == 2 and "h g" in there.translate("a", required=["h g"]).text
+    with pytest.raises(openwork.UsageError, match="refuses"):
+        openwork.connect(f"http://127.0.0.1:{server.port}", bundle="none").translate("a")
+
+
+def many(found: Any) -> list[Any]:
+    return found if isinstance(found, list) else [found]
+
+
+def text_and_score(one: Any) -> tuple[Any, ...]:
+    return one.text, pytest.approx(one.score, abs=1e-5), one.finished, one.cut
+
+
+def test_the_command_line_asks_a_server(server: RunningServer, folder: Path, call: Call) -> None:
+    lines = "\n".join([*TEXTS[:5], "", "  ", TEXTS[5]]).encode() + b"\n"
+    address = f"127.0.0.1:{server.port}"
+    alone = call("translate", folder, stdin=lines)
+    asked = call("translate", "tiny", "--server", address, stdin=lines)
+    assert (asked.code, asked.out) == (0, alone.out) and asked.out.count(b"\n") == 8
+    found = [
+        json.loads(line)
+        for line in call("translate", "--server", address, "--best", "2", "--json", stdin=lines).out.splitlines()
+    ]
+    expected = [
+        json.loads(line) for line in call("translate", folder, "--best", "2", "--json", stdin=lines).out.splitlines()
+    ]
+    assert [[one["text"] for one in line["translations"]] for line in found] == [
+        [one["text"] for one in line["translations"]] for line in expected
+    ]
 
 
 def test_libretranslate_s_requests(server: RunningServer, expected: dict[str, str]) -> None:

@@ -23,7 +23,8 @@ from openwork.inference.labeller import Filled, GapFiller, LabelledText, Labelle
 from openwork.inference.scorer import Scored, Scorer
 from openwork.inference.settings import settings_over
 from openwork.inference.transcriber import SoundTranscriber
-from openwork.inference.translator import BatchTranslator, Translation
+from openwork.inference.translation import Translation
+from openwork.inference.translator import BatchTranslator
 from openwork.inspection.trace import Selection, Trace
 from openwork.inspection.trace_page import trace_page
 from openwork.inspection.trace_text import trace_text

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from openwork.base.errors import UsageError
+from openwork.base.lines import OnProgress, ignore_progress
 from openwork.data.records import Pair
-from openwork.inference.batches import OnProgress, ignore_progress
 
 Result = TypeVar("Result")
 

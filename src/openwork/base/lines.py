@@ -14,6 +14,13 @@ MOST_LINES = 2048  # lines in a batch
 Report = Callable[[str], None]
 """Called with a sentence for the user."""
 
+OnProgress = Callable[[int], None]
+"""Called with the number of texts that are done since the last call."""
+
+
+def ignore_progress(count: int) -> None:
+    """The `OnProgress` of callers who do not watch."""
+
 
 def clean_line(data: bytes) -> tuple[str, str]:
     """The text of a line without its end, and its problems (empty: none).

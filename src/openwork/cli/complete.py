@@ -58,7 +58,8 @@ def complete(*, bundle: Bundle, prompts: PromptOptions, searching: DecodingOptio
     loaded = load(bundle)
     from openwork.data.readers.lines import read_tsv
     from openwork.inference import completer
-    from openwork.inference.filters.lines import OutputFormat, answer_stream, streaming_filter
+    from openwork.inference.filters.lines import answer_stream, streaming_filter
+    from openwork.inference.filters.output import OutputFormat
     from openwork.inference.translator import BatchTranslator
 
     examples = list(read_tsv(prompts.examples)) if prompts.examples is not None else []

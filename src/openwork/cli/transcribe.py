@@ -70,7 +70,8 @@ def caption(
     """
     loaded = load(bundle)
     from openwork.inference.captions import check_captions
-    from openwork.inference.filters.lines import OutputFormat, answer_stream, translation_filter
+    from openwork.inference.filters.lines import answer_stream, translation_filter
+    from openwork.inference.filters.output import OutputFormat
     from openwork.inference.translator import BatchTranslator
 
     check_captions(loaded, bundle)

@@ -58,6 +58,31 @@ class FolderOptions:
     column: Annotated[str | None, Option(help="Column of Parquet files to translate; else text or source.")] = None
 
 
+@dataclass(frozen=True)
+class ServerChoice:
+    """A server in place of a bundle that is loaded here."""
+
+    server: Annotated[str | None, Option(help="Address of openwork serve: it translates, and nothing is loaded.")] = (
+        None
+    )
+    token_file: Annotated[Path | None, Option(help="With --server: a file with the token that it asks for.")] = None
+
+    def check(self, others: dict[str, Any]) -> None:
+        """UsageError for options that a server does not take."""
+        if self.server is None:
+            if self.token_file is not None:
+                raise UsageError("--token-file is for --server", hint="leave it out", code="U142")
+            return
+        unknown = sorted(others.keys() - {"bundle", "best", "as_json"})
+        if unknown or len(others.get("bundle", ())) > 1:
+            raise UsageError(
+                f"--server does not go with --{unknown[0].replace('_', '-') if unknown else 'bundle'}",
+                why="the server translates with its own settings, and one bundle at a time",
+                hint="give the name of one of its bundles, --best and --json alone",
+                code="U143",
+            )
+
+
 def _check_folders(folders: FolderOptions, ray: RayOptions) -> None:
     """UsageError for a folder without the other, or for options of folders without them."""
     if (folders.source is None) != (folders.out is None):
@@ -105,6 +130,7 @@ def translate(
     folders: FolderOptions,
     ray: RayOptions,
     searching: DecodingOptions,
+    choice: ServerChoice,
 ) -> None:
     """Translate standard input, or a folder of files, line for line.
 
@@ -114,12 +140,18 @@ def translate(
 
     openwork translate --settings careful.toml < in.txt > out.txt
 
+    openwork translate --server http://127.0.0.1:5000 < in.txt > out.txt
+
     A folder: each file becomes one of the same name. After an interruption the same command continues.
 
     openwork translate de-en --source shards --out translated
 
     openwork translate de-en --source shards --out translated --on ray
     """
+    choice.check(given(lines, folders, ray, searching) | ({"settings": settings} if settings else {}))
+    if choice.server is not None:
+        _translate_by_server(choice, lines, given(searching).get("best", 1))
+        return
     from openwork.inference.settings import TranslationFile, read_translation_file
 
     _check_folders(folders, ray)
@@ -148,6 +180,31 @@ def translate(
     translator = translator_of(bundles, decoding, asked.precision, asked.shortlist)
     lines_filter = streaming_filter(translator) if asked.stream else filter_for(translator, bundles[0], asked, count)
     answer_stream(lines_filter, report, read=read)
+
+
+def _translate_by_server(choice: ServerChoice, lines: LineOptions, best: int) -> None:
+    """Translates standard input; the server has a bundle of that name, or the only one that there is."""
+    from openwork.base.lines import arriving_lines, cleaned, standard_input
+    from openwork.base.printing import write_data
+    from openwork.inference.filters.output import OutputFormat, translation_notes
+    from openwork.serving.client import ServerClient
+    from openwork.serving.settings import read_token
+
+    assert choice.server is not None
+    token = read_token(choice.token_file) if choice.token_file else ""
+    bundle = lines.bundle[0].name if lines.bundle else None
+    client, output, number = (
+        ServerClient(choice.server, token=token, bundle=bundle),
+        OutputFormat(best, lines.as_json),
+        0,
+    )
+    for batch in arriving_lines(standard_input()):
+        texts = [cleaned(data, f"line {number + place}", report) for place, data in enumerate(batch, start=1)]
+        for text, found in zip(texts, client.translate(texts, best), strict=True):
+            number += 1
+            for note in translation_notes(found[0]):
+                report(f"line {number}: {note}")
+            write_data(f"{output.line(text, found)}\n")
 
 
 def _translate_folder(plan: Any, bundles: Any, folders: FolderOptions, pool: Any) -> None:

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from openwork.base.errors import DataError
+from openwork.base.lines import OnProgress, ignore_progress
 from openwork.base.messages import msg
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.bundles.bundle import Bundle
-from openwork.inference.batches import OnProgress, ignore_progress
 from openwork.inference.scorer import Scorer
 from openwork.metrics.kneser_ney import KneserNey
 from openwork.metrics.significance import ScoreInterval

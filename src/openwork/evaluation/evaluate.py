@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from openwork.base.config import build
+from openwork.base.lines import OnProgress
 from openwork.base.messages import msg
 from openwork.bundles.bundle import Bundle
 from openwork.data.pairs import read_pairs
@@ -17,7 +18,6 @@ from openwork.data.records import Pair
 from openwork.data.sources import corpus_languages
 from openwork.evaluation.label_scores import check_not_empty
 from openwork.evaluation.saved import SavedEvaluation
-from openwork.inference.batches import OnProgress
 from openwork.inference.translator import BatchTranslator
 from openwork.metrics.ratio import Ratio, exact_match, placeholders_kept
 from openwork.metrics.recognition import error_rates

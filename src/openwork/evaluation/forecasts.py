@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from openwork.base.errors import DataError, UsageError
+from openwork.base.lines import OnProgress
 from openwork.bundles.bundle import Bundle
 from openwork.data.series import origins
 from openwork.evaluation.evaluate import BOOTSTRAP, EvaluationSet
 from openwork.evaluation.labels import LabelEvaluation
-from openwork.inference.batches import OnProgress
 from openwork.inference.forecaster import Forecaster
 from openwork.metrics.forecasts import Values, block_interval, crps, naive_error
 from openwork.metrics.translation import Score

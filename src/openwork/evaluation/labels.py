@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from openwork.base.errors import UsageError
+from openwork.base.lines import OnProgress
 from openwork.base.messages import msg
 from openwork.base.tasks import COMMANDS, LABELLING, Measured, task_of
 from openwork.bundles.bundle import Bundle
@@ -11,7 +12,6 @@ from openwork.data.targets import check_pairs
 from openwork.evaluation.evaluate import BOOTSTRAP, EvaluationSet, Report, translate_all
 from openwork.evaluation.label_scores import RANKED, label_scores, top_score
 from openwork.evaluation.saved import SavedEvaluation
-from openwork.inference.batches import OnProgress
 from openwork.inference.labeller import Labeller
 from openwork.inference.next_names import NextNameRanker
 from openwork.metrics.translation import Score

@@ -1,6 +1,6 @@
 """Batches for inference: texts of like lengths together, within a budget of tokens, as padded ids."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,14 +14,6 @@ from openwork.base.symbols import SYMBOL_IDS
 from openwork.data.batching import padded_numbers
 
 LONGEST = 1024  # tokens of a text with its end symbol; a longer one is cut there and flagged
-OnProgress = Callable[[int], None]
-"""Called with the number of texts that are done since the last call."""
-
-
-def ignore_progress(count: int) -> None:
-    """The `OnProgress` of callers who do not watch."""
-
-
 SHARES = 4  # a shrinking batch has at most this share of the tokens that are left
 
 

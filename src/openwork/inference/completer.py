@@ -16,9 +16,11 @@ from openwork.base.printing import json_text
 from openwork.bundles.bundle import Bundle
 from openwork.data.corpora.dialogues import ASSISTANT, USER
 from openwork.data.records import Pair
-from openwork.inference.filters.lines import Answer, LineFilter, OutputFormat
+from openwork.inference.filters.lines import Answer, LineFilter
+from openwork.inference.filters.output import OutputFormat
 from openwork.inference.requests import Request
-from openwork.inference.translator import BatchTranslator, Translation
+from openwork.inference.translation import Translation
+from openwork.inference.translator import BatchTranslator
 
 LINE_END = "\n"
 

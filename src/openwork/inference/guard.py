@@ -22,7 +22,8 @@ from html import unescape
 
 from openwork.bundles.bundle import Bundle
 from openwork.inference.requests import NOTHING, Request
-from openwork.inference.translator import BatchTranslator, Translation
+from openwork.inference.translation import Translation
+from openwork.inference.translator import BatchTranslator
 from openwork.text.languages import in_other_script, other_language, plain_words
 from openwork.text.placeholders import find_placeholders, without_placeholders
 

@@ -14,11 +14,12 @@ import torch
 from torch import Tensor
 
 from openwork.base.errors import UsageError
+from openwork.base.lines import OnProgress, ignore_progress
 from openwork.base.printing import json_text
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.base.tasks import COMMANDS, Task, task_of
 from openwork.bundles.bundle import Bundle
-from openwork.inference.batches import OnProgress, SourceBatches, batches, batches_of, ignore_progress
+from openwork.inference.batches import SourceBatches, batches, batches_of
 from openwork.inference.engine import Engine
 from openwork.inference.filters.lines import Answer, LineFilter
 from openwork.inference.settings import TranslationPrecision

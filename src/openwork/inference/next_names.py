@@ -5,9 +5,10 @@ from collections.abc import Sequence
 import torch
 
 from openwork.base.errors import UsageError
+from openwork.base.lines import OnProgress, ignore_progress
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.bundles.bundle import Bundle
-from openwork.inference.batches import LONGEST, OnProgress, batches, ignore_progress, padded
+from openwork.inference.batches import LONGEST, batches, padded
 from openwork.inference.completer import check_continues
 from openwork.text.pieces.words import Labels
 from openwork.text.tokenizer import SYMBOL_NAMES

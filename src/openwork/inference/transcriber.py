@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 import torch
 
 from openwork.base.errors import UsageError
+from openwork.base.lines import OnProgress, ignore_progress
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.base.tasks import command_for
 from openwork.bundles.bundle import Bundle
 from openwork.decoding.settings import DecodingSettings, TranscriptSettings
-from openwork.inference.batches import OnProgress, ignore_progress
 from openwork.inference.requests import Request, opening_of
-from openwork.inference.translator import BatchTranslator, Translation
+from openwork.inference.translation import Translation
+from openwork.inference.translator import BatchTranslator
 from openwork.signals.sounds import LONGEST, Samples, read_sound
 
 STEPS = 50  # timestamps a second; a position of the memory is as long, two rows of 10 ms

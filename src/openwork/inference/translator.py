@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from openwork.base.lines import OnProgress, ignore_progress
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.bundles.bundle import Bundle
 from openwork.decoding.constraints import UNCONSTRAINED, SentenceConstraints
@@ -16,12 +17,13 @@ from openwork.decoding.rescore import alternatives
 from openwork.decoding.scoring import GivenUp, Hypothesis, length_limits, nothing_given_up
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings, TranscriptSettings
-from openwork.inference.batches import OnProgress, batches, batches_of, ignore_progress
+from openwork.inference.batches import batches, batches_of
 from openwork.inference.engine import Engine, TranslationPrecision
 from openwork.inference.prepared.transformer import PreparedTransformer
 from openwork.inference.requests import NOTHING, Constrainer, Request, opening_of
 from openwork.inference.reranking import agreements
 from openwork.inference.shortlists import Shortlist, in_whole_vocabulary
+from openwork.inference.translation import NO_TRANSLATION, Alternative, Translation
 from openwork.models.interfaces import SequenceModel, StepModel
 from openwork.text.pair import TokenizerPair
 from openwork.text.placeholders import Spans
@@ -29,51 +31,6 @@ from openwork.text.placeholders import Spans
 BATCH_TOKENS = 4096  # padded source positions times hypotheses that are searched together
 LEAST_TOKENS = 512  # to which batches shrink towards the end
 REPLACEMENT = "\ufffd"  # what incomplete characters are decoded to
-NO_TRANSLATION = "no translation meets the request"
-
-
-@dataclass(frozen=True, repr=False)
-class Translation:
-    """One translation.
-
-    Attributes:
-        score: what alternatives are ranked by.
-        finished: it ends with the end symbol, not at the length limit.
-        cut: the source was too long and lost its end.
-        missing: the placeholders of the source that the model left out.
-        problem: why there is no translation, where a request cannot be met.
-        pieces: the ids of the text.
-        source_pieces: pieces of the source with its end symbol.
-        flags: reasons not to trust it (`guard.py`), where they were checked.
-    """
-
-    text: str
-    score: float = 0.0
-    log_probability: float = 0.0
-    finished: bool = True
-    cut: bool = False
-    missing: Spans = ()
-    problem: str = ""
-    pieces: tuple[int, ...] = ()
-    source_pieces: int = 0
-    flags: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return self.text
-
-    def __repr__(self) -> str:
-        doubts = [*(["cut"] if self.cut else []), *([self.problem] if self.problem else []), *self.flags]
-        listed = ", ".join((f"{self.text!r}", f"score={self.score:.4f}", *doubts))
-        return f"{type(self).__name__}({listed})"
-
-
-@dataclass(frozen=True)
-class Alternative:
-    """A piece that could follow the first pieces of a translation, and the whole translation with it."""
-
-    piece: str
-    probability: float
-    text: str
 
 
 @dataclass(frozen=True)

@@ -40,14 +40,27 @@ class TranslationRequest(BaseModel):
     stream: bool = Field(False, description="send parts as they are found, as server-sent events; of one line")
 
 
-class TranslatedText(BaseModel):
-    """The best translation of a text, others of it, and reasons not to trust it (docs/guard.md)."""
+class RankedText(BaseModel):
+    """A translation of a line, and what it is ranked by."""
 
     text: str
-    alternatives: list[str] = []
+    score: float
+    log_probability: float
+    finished: bool = Field(description="it ends with the end symbol, not at the length limit")
+
+
+class TranslatedText(BaseModel):
+    """The best translation of a text, and others of it; of several lines joined, without what a line alone has."""
+
+    text: str
     score: float | None = None
-    flags: list[str] = []
-    cut: bool = False
+    log_probability: float | None = None
+    finished: bool = True
+    cut: bool = Field(False, description="the source was too long and lost its end")
+    missing: list[str] = Field([], description="placeholders of the source that the translation lacks")
+    problem: str = Field("", description="why there is no translation")
+    flags: list[str] = Field([], description="reasons not to trust it (docs/guard.md)")
+    alternatives: list[RankedText] = []
 
 
 class TranslationAnswer(BaseModel):
@@ -163,7 +176,7 @@ def _add_libretranslate(app: FastAPI, texts: TextRequests) -> None:
         found = await texts.translated(request, model, listed, 1 + count)
         answer: dict[str, Any] = {"translatedText": [one.text for one in found]}
         if count:
-            answer["alternatives"] = [one.alternatives for one in found]
+            answer["alternatives"] = [[other.text for other in one.alternatives] for one in found]
         return JSONResponse(answer if isinstance(given, list) else {key: one[0] for key, one in answer.items()})
 
     @app.post("/detect")
@@ -241,14 +254,16 @@ def _whole(value: Any) -> int:
 
 def _joined(lines: list[list[dict[str, Any]]]) -> TranslatedText:
     """A text of its lines' translations; alternatives only of a single line."""
+    if len(lines) == 1:
+        return TranslatedText(**lines[0][0], alternatives=[RankedText(**one) for one in lines[0][1:]])
     best = [line[0] for line in lines]
-    alone = lines[0] if len(lines) == 1 else []
     return TranslatedText(
         text="\n".join(one["text"] for one in best),
-        alternatives=[one["text"] for one in alone[1:]],
-        score=best[0]["score"] if alone else None,
-        flags=sorted({flag for one in best for flag in one["flags"]}),
+        finished=all(one["finished"] for one in best),
         cut=any(one["cut"] for one in best),
+        missing=[lost for one in best for lost in one["missing"]],
+        problem="; ".join(dict.fromkeys(one["problem"] for one in best if one["problem"])),
+        flags=sorted({flag for one in best for flag in one["flags"]}),
     )
 
 

@@ -13,7 +13,8 @@ from openwork.inference.engine import TranslationPrecision
 from openwork.inference.guard import UsualTexts, flagged, usual_texts
 from openwork.inference.requests import Request
 from openwork.inference.settings import settings_over
-from openwork.inference.translator import BatchTranslator, Translation
+from openwork.inference.translation import Translation
+from openwork.inference.translator import BatchTranslator
 from openwork.serving.messages import receive, send
 
 LOG = logging.getLogger("openwork.serving")
@@ -101,8 +102,10 @@ def _shown(one: Translation) -> dict[str, Any]:
     return {
         "text": one.text,
         "score": one.score,
-        "flags": list(one.flags),
+        "log_probability": one.log_probability,
+        "finished": one.finished,
         "cut": one.cut,
+        "missing": list(one.missing),
         "problem": one.problem,
-        "pieces": len(one.pieces),
+        "flags": list(one.flags),
     }

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from openwork.base.errors import DataError, OpenworkError
-from openwork.base.lines import Report
+from openwork.base.lines import OnProgress, Report, ignore_progress
 from openwork.base.messages import msg
 from openwork.base.phrases import AsIs, Joined
-from openwork.inference.batches import OnProgress, ignore_progress
 from openwork.inference.bulk.record import TranslationRecord
 from openwork.inference.bulk.shards import Shard
 from openwork.inference.bulk.work import ShardResult, ShardTask, ShardTranslator

@@ -6,7 +6,7 @@ from typing import Literal
 
 from openwork.base.errors import UsageError
 from openwork.base.printing import json_text
-from openwork.inference.filters.lines import OutputFormat
+from openwork.inference.filters.output import OutputFormat
 from openwork.inference.transcriber import Segment, Transcript
 
 Format = Literal["text", "srt", "vtt", "json"]
