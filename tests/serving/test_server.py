@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from calling import Call
 from serving.running import SLOW, RunningServer, running, wait_until
@@ -108,9 +110,9 @@ def test_a_connected_translator_is_one_that_was_loaded(server: RunningServer, fo
     import openwork
 
     here, there = openwork.load(folder), openwork.connect(f"http://127.0.0.1:{server.port}", target="de")
-    for given in (TEXTS[0], TEXTS[:3]):
-        assert [text_and_score(one) for one in many(there.translate(given))] == [
-            text_and_score(one) for one in many(here.translate(given))
+    for texts in (TEXTS[0], TEXTS[:3]):
+        assert [text_and_score(one) for one in many(there.translate(texts))] == [
+            text_and_score(one) for one in many(here.translate(texts))
         ]
     assert len(there.translate("a b", best=2)) == 2 and "h g" in there.translate("a", required=["h g"]).text
     with pytest.raises(openwork.UsageError, match="refuses"):
@@ -193,6 +195,23 @@ def test_bad_requests_get_a_sentence(server: RunningServer, path: str, body: obj
     found = server.ask("POST", path, body)
     assert (found.status, problem in found.json["error"]) == (status, True), found.body
     assert found.headers["x-content-type-options"] == "nosniff" and "traceback" not in found.body.decode().lower()
+
+
+ANY_TEXT = st.text(max_size=20) | st.sampled_from(["de", "en", "auto", "a b", "\ud800", "\x00", "𝄞" * 9, "a" * 30_000])
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | ANY_TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(ANY_TEXT, inner, max_size=3),
+    max_leaves=5,
+)
+KEYS = ("text", "source", "target", "bundle", "best", "required", "stream", "q", "alternatives", "format", "api_key")
+ROUTES = st.sampled_from(["/v1/translate", "/translate", "/detect", "/languages", "/v1/bundles", "/%ff"])
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(ROUTES, st.dictionaries(st.sampled_from(KEYS), ANY_JSON, max_size=5) | ANY_JSON | st.binary(max_size=40))
+def test_no_request_is_a_fault_of_the_server(server: RunningServer, path: str, body: object) -> None:
+    for method in ("POST", "GET"):
+        assert server.ask(method, path, body).status < 500
 
 
 def test_a_body_in_parts_has_the_same_bound(server: RunningServer) -> None:

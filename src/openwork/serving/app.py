@@ -246,7 +246,7 @@ def _invalid(_: Request, error: Exception) -> Response:
 
 
 def _whole(value: Any) -> int:
-    with suppress(TypeError, ValueError):
+    with suppress(TypeError, ValueError, OverflowError):
         if 0 <= int(value) < MOST_ALTERNATIVES:
             return int(value)
     raise Unmet(f"alternatives must be a whole number from 0 to {MOST_ALTERNATIVES - 1}")
@@ -276,6 +276,7 @@ async def _fields(request: Request) -> dict[str, Any]:
             found: Any = {key: one[0] if len(one) == 1 else one for key, one in parse_qs(body.decode()).items()}
         else:
             found = json.loads(body)
+        json.dumps(found, ensure_ascii=False).encode()  # ValueError for half a character (a lone surrogate)
     except (ValueError, RecursionError) as error:
         raise Unmet("the body is neither JSON nor a form") from error
     if not isinstance(found, dict):

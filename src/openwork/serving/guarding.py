@@ -108,7 +108,7 @@ class Guard:
 
 def is_token(given: str, settings: ServerSettings) -> bool:
     """Whether this is the server's token, or it has none."""
-    return not settings.token or hmac.compare_digest(given.encode(), settings.token.encode())
+    return not settings.token or hmac.compare_digest(given.encode("utf-8", "replace"), settings.token.encode())
 
 
 async def _refuse(send: Send, status: int, problem: str) -> None:

@@ -16,6 +16,7 @@ from openwork.serving.scheduling import Job, JobQueue
 from openwork.text.pair import TokenizerPair
 
 MOST_ALTERNATIVES = 16
+LONGEST = 20_000  # characters whose tokens are counted
 
 
 class NotServed(Exception):
@@ -53,7 +54,8 @@ class ServedModel:
         return cls(name, usable, *languages, load_tokenizers(folder, settings))
 
     def count_tokens(self, text: str) -> int:
-        return len(self.tokenizers.source.encode(text)) + 1
+        """With the end symbol; of a very long text those of its beginning, which is all that a model reads."""
+        return len(self.tokenizers.source.encode(text[:LONGEST])) + 1
 
 
 def named(paths: Sequence[Path]) -> dict[str, ServedModel]:
