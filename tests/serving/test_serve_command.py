@@ -49,6 +49,8 @@ def test_without_the_extra_it_says_what_to_install(
     [
         (["--host", "0.0.0.0"], "U134"),
         (["--certificate", "here.pem"], "U135"),
+        (["--certificate", "empty", "--key", "empty"], "U145"),
+        (["--certificate", "nowhere", "--key", "nowhere"], "U145"),
         (["--token-file", "nowhere"], "U136"),
         (["--token-file", "empty"], "U137"),
     ],

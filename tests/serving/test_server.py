@@ -7,6 +7,7 @@ import random
 import shutil
 import signal
 import socket
+import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -335,6 +336,22 @@ def test_a_token_is_asked_for(folder: Path, tmp_path: Path) -> None:
         assert server.ask("POST", "/v1/translate", {"text": "a"}, Authorization="Bearer wrong").status == 401
         assert server.ask("POST", "/v1/translate", {"text": "a"}, Authorization="Bearer s3cret").status == 200
         assert not any("s3cret" in line for line in server.lines)
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl, which makes a certificate")
+def test_tls(folder: Path, tmp_path: Path, expected: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    import openwork
+
+    names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *names]
+    subprocess.run([*made, "-keyout", "key.pem", "-out", "cert.pem"], cwd=tmp_path, check=True, capture_output=True)
+    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    with running(folder, workers=1, certificate=certificate, key=key) as server:
+        address = f"https://localhost:{server.port}"
+        with pytest.raises(openwork.OpenworkError, match="no server answers"):  # nobody vouches for it
+            openwork.connect(address).translate(TEXTS[0])
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        assert openwork.connect(address).translate(TEXTS[0]).text == expected[TEXTS[0]]
 
 
 def test_logs_have_no_text(server: RunningServer) -> None:

@@ -1,5 +1,6 @@
 """Settings of a server: where it listens, who may ask, and how much. No torch here."""
 
+import ssl
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,11 +34,25 @@ class ServerSettings:
             )
         if (self.certificate is None) != (self.key is None):
             raise UsageError("--certificate and --key go together", hint="give both, or neither", code="U135")
+        if self.certificate is not None:
+            _check_certificate(self.certificate, self.key)
 
     @property
     def allowed_hosts(self) -> frozenset[str]:
         """The names in the header Host that are answered: else a page of another site could ask (DNS rebinding)."""
         return frozenset(name.lower() for name in (*LOOPBACK, self.host, *self.hosts))
+
+
+def _check_certificate(certificate: Path, key: Path | None) -> None:
+    try:
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(certificate, key)
+    except OSError as error:  # ssl.SSLError too
+        raise UsageError(
+            f"{certificate}, {key}: not a certificate and its key",
+            why=error.strerror or str(error),
+            hint="name two files in the format PEM",
+            code="U145",
+        ) from error
 
 
 def read_token(path: Path) -> str:
