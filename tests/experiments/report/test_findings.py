@@ -60,6 +60,15 @@ def test_the_base_of_an_ablation_changes_nothing(tmp_path: Path):
     assert against_base("full", {"full": [1.0], "b": [1.0, 2.0]}) == []
 
 
+def test_the_baseline_of_a_table_is_its_base_whatever_it_changes(tmp_path: Path):
+    rows = (
+        '[[variants]]\nname = "base"\nbaseline = true\nsettings = {"model.heads" = 8}\n'
+        '[[variants]]\nname = "A1"\nsettings = {"model.heads" = 1}\n'
+    )
+    results = read_results(arms(experiment(tmp_path / "e", more=rows), {"base": [5.0, 5.2], "A1": [3.0, 3.3]}))
+    assert base_of(results) == "base"
+
+
 def test_two_arms_that_change_nothing_are_no_base(tmp_path: Path):
     assert base_of(read_results(arms(experiment(tmp_path / "e"), {"a": [1.0, 2.0], "b": [1.0, 2.0]}))) is None
 

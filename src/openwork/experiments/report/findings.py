@@ -69,8 +69,14 @@ def ordered(scores: Mapping[str, Sequence[float]], sign: int) -> list[str]:
 
 
 def base_of(results: ExperimentResults) -> str | None:
-    """The arm that changes nothing, with which an ablation compares the others; None unless there is just one."""
-    found = [arm.name for arm in results.distinct if len(arm.scores) > 1 and not results.changes(arm)]
+    """The arm with which an ablation or a table compares the others; None unless there is just one.
+
+    It is the variant that is marked as the baseline, without further settings; else the one that changes nothing.
+    """
+    marked = results.baselines if results.settings.experiment.kind == "factors" else ()
+    changes = {arm.name: arm.settings if arm.variant in marked else results.changes(arm) for arm in results.distinct}
+    known = [arm for arm in results.distinct if len(arm.scores) > 1 and (not marked or arm.variant in marked)]
+    found = [arm.name for arm in known if not changes[arm.name]]
     return found[0] if len(found) == 1 else None
 
 
