@@ -76,6 +76,8 @@ def test_answers_are_those_of_the_command_line(server: RunningServer, expected: 
     assert [server.texts(text)[0] for text in TEXTS[:3]] == [expected[text] for text in TEXTS[:3]]
     joined = f"{TEXTS[0]}\n\n{TEXTS[1]}"
     assert server.texts(joined) == [f"{expected[TEXTS[0]]}\n\n{expected[TEXTS[1]]}"]
+    (windows,) = server.texts(joined.replace("\n", "\r\n"))
+    assert windows == f"{expected[TEXTS[0]]}\r\n\r\n{expected[TEXTS[1]]}"
 
 
 def test_many_clients_get_each_their_own_answer(server: RunningServer, expected: dict[str, str]) -> None:
@@ -286,6 +288,12 @@ def test_overload_is_refused_at_once(slow_folder: Path) -> None:
         refused = next(one.result() for one in found if one.result().status == 429)
         assert int(refused.headers["retry-after"]) >= 1 and "waits" in refused.json["error"]
         assert server.translate("a").status == 200
+
+
+def test_a_stream_is_refused_before_it_begins(slow_folder: Path) -> None:
+    with running(slow_folder, workers=1, queue_tokens=1) as server, ThreadPoolExecutor(8) as clients:
+        found = [clients.submit(server.translate, TEXTS[0], stream=True) for _ in range(8)]
+        assert {one.result().status for one in found} == {200, 429}
 
 
 def test_a_client_that_has_gone_leaves_the_worker_free(slow_folder: Path) -> None:

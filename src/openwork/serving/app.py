@@ -120,11 +120,12 @@ class TextRequests:
     ) -> list[TranslatedText]:
         """The translations of the texts, whose lines are translated one by one."""
         cut = [text.split("\n") for text in texts]
-        lines = [line for one in cut for line in one]
+        lines = [line.removesuffix("\r") for one in cut for line in one]
         if len(lines) > self.settings.most_lines:
             raise Unmet(f"{len(lines):,} lines; a request may have {self.settings.most_lines:,}")
         found = iter(await _unless_gone(request, self.service.translate(model, lines, best, required)))
-        return [_joined([next(found) for _ in one]) for one in cut]
+        ends = [["\r" * line.endswith("\r") for line in one] for one in cut]
+        return [_joined([next(found) for _ in one], each) for one, each in zip(cut, ends, strict=True)]
 
     def streamed(self, model: ServedModel, text: str, required: Sequence[str]) -> StreamingResponse:
         """The parts of the translation of one line, as server-sent events."""
@@ -252,13 +253,13 @@ def _whole(value: Any) -> int:
     raise Unmet(f"alternatives must be a whole number from 0 to {MOST_ALTERNATIVES - 1}")
 
 
-def _joined(lines: list[list[dict[str, Any]]]) -> TranslatedText:
-    """A text of its lines' translations; alternatives only of a single line."""
-    if len(lines) == 1:
+def _joined(lines: list[list[dict[str, Any]]], ends: list[str]) -> TranslatedText:
+    """A text of its lines' translations, each with its end; alternatives only of a single line."""
+    if len(lines) == 1 and not ends[0]:
         return TranslatedText(**lines[0][0], alternatives=[RankedText(**one) for one in lines[0][1:]])
     best = [line[0] for line in lines]
     return TranslatedText(
-        text="\n".join(one["text"] for one in best),
+        text="\n".join(one["text"] + end for one, end in zip(best, ends, strict=True)),
         finished=all(one["finished"] for one in best),
         cut=any(one["cut"] for one in best),
         missing=[lost for one in best for lost in one["missing"]],

@@ -151,10 +151,16 @@ class Service:
             self._give_up(jobs)
             raise
 
-    async def stream(self, model: ServedModel, text: str, required: Sequence[str] = ()) -> AsyncIterator[str]:
-        """The parts of a translation as a greedy search finds them. Full, NotTranslated; closed, it gives up."""
+    def stream(self, model: ServedModel, text: str, required: Sequence[str] = ()) -> AsyncIterator[str]:
+        """The parts of a translation as a greedy search finds them; `Full` before the first of them.
+
+        NotTranslated where a worker could not. When it is closed, the text is given up.
+        """
         job = self._job(model, text, 1, required, stream=True)
         self._add(model, [job])
+        return self._parts(job)
+
+    async def _parts(self, job: Job) -> AsyncIterator[str]:
         try:
             while (part := await job.answered.parts.get()) is not None:
                 yield part
