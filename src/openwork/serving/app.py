@@ -253,7 +253,7 @@ def _whole(value: Any) -> int:
     raise Unmet(f"alternatives must be a whole number from 0 to {MOST_ALTERNATIVES - 1}")
 
 
-def _joined(lines: list[list[dict[str, Any]]], ends: list[str]) -> TranslatedText:
+def _joined(lines: list[list[dict[str, Any]]], ends: Sequence[str]) -> TranslatedText:
     """A text of its lines' translations, each with its end; alternatives only of a single line."""
     if len(lines) == 1 and not ends[0]:
         return TranslatedText(**lines[0][0], alternatives=[RankedText(**one) for one in lines[0][1:]])
