@@ -22,7 +22,6 @@ from openwork.data.readers.formats import without_skips
 from openwork.data.records import UNSAID
 from openwork.data.settings import OriginSettings
 from openwork.data.sources import hold_out, source_of
-from openwork.data.store import TokenStore
 from openwork.evaluation.evaluate import EvaluationSet
 from openwork.evaluation.labels import evaluate_labels
 from openwork.runs.check_resume import check_resume
@@ -133,23 +132,9 @@ def test_a_bundle_of_pictures_passes_its_checks(trained: Path) -> None:
 
 @pytest.mark.slow
 def test_a_stopped_training_goes_on_as_if_nothing_had_happened(trained: Path) -> None:
-    changes = ["picture.mirrored=true"]
-    settings = resolve(trained / "run.toml", changes, {"data": _section(trained)}, lambda line: None).settings
+    settings = resolve(trained / "run.toml", [], {"data": _section(trained)}, lambda line: None).settings
     found = check_resume(settings, lambda line: None)
     assert found and all(one.difference == 0 for one in found)
-
-
-def test_the_mirror_image_of_each_picture_is_learnt_too(trained: Path, tmp_path: Path) -> None:
-    """The second half of the store holds the same pictures with left and right exchanged; validation does not."""
-    changes = {"picture.mirrored": True, "training.steps": 2, "training.validate_every": 2}
-    openwork.train(trained / "run.toml", out=tmp_path / "run", set=given(trained) | changes, progress=False)
-    train, valid = (TokenStore.open(tmp_path / "run/stores" / name) for name in ("train", "valid"))
-    assert (len(train), len(valid)) == (80, 10)
-    rows = np.asarray(train.source.tokens).reshape(80, 2, 3, 2, 2)  # picture, patch below, beside, pixel below, beside
-    pictures = rows.transpose(0, 1, 3, 2, 4).reshape(80, 4, 6)
-    np.testing.assert_array_equal(pictures[40:], pictures[:40, :, ::-1])
-    read = load_bundle(tmp_path / "run").tokenizers.encoder.encode_batch([str(trained / "valid/left/100.png")])
-    np.testing.assert_array_equal(read[0], np.asarray(valid.source.tokens)[:6])
 
 
 def _section(folder: Path) -> dict[str, str]:

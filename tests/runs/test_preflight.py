@@ -202,9 +202,9 @@ def test_only_the_longest_are_translated(setup: TrainingSetup, monkeypatch: pyte
     translator, searched = setup.validator.translator, []
     plain = type(translator)._search
 
-    def search(self: Any, model: Any, settings: Any, present: Any, sources: Any) -> Any:
+    def search(self: Any, model: Any, settings: Any, present: Any, sources: Any, **more: Any) -> Any:
         searched.append([len(source.ids) for source in sources])
-        return plain(self, model, settings, present, sources)
+        return plain(self, model, settings, present, sources, **more)
 
     monkeypatch.setattr(type(translator), "_search", search)
     monkeypatch.setattr("openwork.inference.translator.LEAST_TOKENS", 1)

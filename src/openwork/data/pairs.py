@@ -25,6 +25,7 @@ from openwork.data.records import Pair
 from openwork.data.settings import DataSettings, OriginSettings
 from openwork.data.sources import CorpusPart, PairSource, count_and_digest, filtered, hold_out, joined, source_of
 from openwork.data.store import TokenStore, write_store
+from openwork.signals.mel import SoundFrames
 from openwork.text.pair import TokenizerPair
 
 ORIGINS = "origins.json"
@@ -141,13 +142,12 @@ def store_pairs(
     *,
     started: bool = False,
     sampling: Sampling | None = None,
-    versions: Sequence[Mapping[str, Any]] = (),
+    speeds: Sequence[float] = (),
     report: Callable[[str], None] = lambda text: None,
 ) -> TokenStore:
     """The token store of these pairs; one that was made of the same pairs and tokenizers is used again, if it is whole.
 
-    With `sampling`, the store has several versions of all pairs, each segmented anew. `versions` are those of sources
-    that are no text: arguments of their encoder's `encode_batch`.
+    With `sampling`, the store has several versions of all pairs, each segmented anew.
     ConfigError for other pairs when the training has `started`: it could not continue with them.
     """
     made_of = f"{pairs.identity} {tokenizers.fingerprint}{f' {sampling}' if sampling else ''}"
@@ -170,8 +170,8 @@ def store_pairs(
     size = max(tokenizers.sizes)
     if sampling:
         encoded = _sampled(pairs, tokenizers, sampling)
-    elif versions:
-        encoded = _in_versions(pairs, tokenizers, versions)
+    elif isinstance(tokenizers.encoder, SoundFrames):
+        encoded = _at_speeds(pairs, tokenizers, tokenizers.encoder, speeds or (1.0,))
     else:
         encoded = encoded_pairs(pairs.read_unchanged(), tokenizers)
     form = tokenizers.encoder.numbers
@@ -190,13 +190,13 @@ def _sampled(pairs: PairSource, tokenizers: TokenizerPair, sampling: Sampling) -
             yield from tokenizers.encode_pairs(*chunk, (encoders[0], encoders[1]))
 
 
-def _in_versions(
-    pairs: PairSource, tokenizers: TokenizerPair, versions: Sequence[Mapping[str, Any]]
+def _at_speeds(
+    pairs: PairSource, tokenizers: TokenizerPair, encoder: SoundFrames, speeds: Sequence[float]
 ) -> Iterator[tuple[Any, list[int]]]:
-    """All sources read in the first way, then all in the next."""
-    for version in versions:
-        encoders = partial(tokenizers.encoder.encode_batch, **version), tokenizers.target.encode_batch
-        for chunk in _chunks(pairs.read_unchanged(), tokenizers.encoder.at_once):
+    """All sounds at the first speed, then all at the next."""
+    for speed in speeds:
+        encoders = partial(encoder.encode_batch, speed=speed), tokenizers.target.encode_batch
+        for chunk in _chunks(pairs.read_unchanged(), encoder.at_once):
             yield from tokenizers.encode_pairs(*chunk, encoders)
 
 

@@ -88,7 +88,8 @@ def prepare_corpus(
     store = partial(store_pairs, tokenizers=tokenizers, started=started, report=report)
     text, training = settings.text, settings.training
     sampling = Sampling(text.sampling, text.samplings, training.seed) if text.sampling > 0 else None
-    train_store = store(folder.stores / "train", splits.train, sampling=sampling, versions=settings.ways)
+    speeds = () if settings.sound is None else settings.sound.speeds
+    train_store = store(folder.stores / "train", splits.train, sampling=sampling, speeds=speeds)
     validation_sentences, metric = training.validation_sentences, training.metric
     valid_pairs = list(islice(splits.valid.read(), validation_sentences))
     golden = valid_pairs[:GOLDEN_EXAMPLES]

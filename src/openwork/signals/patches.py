@@ -37,16 +37,11 @@ class PicturePatches(SourceEncoder):
     def size(self) -> int:
         return self._form.features
 
-    def encode_batch(
-        self, sources: Sequence[Picture | tuple[Picture, str]], *, mirrored: bool = False
-    ) -> list[NDArray[np.uint8]]:
-        """The patches (patch, features) of each picture in bytes. DataError names one that cannot be read.
-
-        `mirrored`: left and right of the picture are exchanged.
-        """
-        settings, columns = self.settings, slice(None, None, -1 if mirrored else 1)
+    def encode_batch(self, sources: Sequence[Picture | tuple[Picture, str]]) -> list[NDArray[np.uint8]]:
+        """The patches (patch, features) of each picture in bytes. DataError names one that cannot be read."""
+        settings = self.settings
         asked = (parted(source, settings.words) for source in sources)
         return [
-            with_question(cut(read_picture(picture, settings)[:, columns], settings.patch), words, settings.words)
+            with_question(cut(read_picture(picture, settings), settings.patch), words, settings.words)
             for picture, words in asked
         ]

@@ -1,6 +1,6 @@
 """The settings of the sections [picture], [sound] and [series] of a run file: how numbers become what a model reads."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, WithJsonSchema, model_validator
 
@@ -39,11 +39,7 @@ class PictureSettings(Settings):
     deviation: tuple[Annotated[float, Field(gt=0, le=FACTOR)], ...] = option(
         (0.5,), "what the rest is divided by: one for all channels, or one each", "the authors' own vision_transformer"
     )
-    mirrored: bool = option(
-        False,
-        "the training pictures are shown as in a mirror too; epochs take turns",
-        "Krizhevsky et al. 2012, section 4.1",
-    )
+
     words: QuestionWords = option(None, "words of the questions that follow the paths, after a tab; none: no questions")
 
     @model_validator(mode="after")
@@ -62,11 +58,6 @@ class PictureSettings(Settings):
                     code="C146",
                 )
         return self
-
-    @property
-    def versions(self) -> tuple[dict[str, Any], ...]:
-        """The ways in which training pictures are read: arguments of `PicturePatches.encode_batch`."""
-        return ({}, {"mirrored": True}) if self.mirrored else ({},)
 
     @property
     def grid(self) -> tuple[int, int]:
@@ -109,11 +100,6 @@ class SoundSettings(Settings):
     )
     words: QuestionWords = option(None, "words of the questions that follow the paths, after a tab; none: no questions")
     padded: bool = option(True, "silence follows a shorter sound, so that all are as long as the longest", WHISPER)
-
-    @property
-    def versions(self) -> tuple[dict[str, Any], ...]:
-        """The ways in which training sounds are read: arguments of `SoundFrames.encode_batch`."""
-        return tuple({"speed": speed} for speed in self.speeds)
 
     @property
     def hop(self) -> int:

@@ -1,7 +1,5 @@
 """The run file as a whole: the one place that knows which sections it has. No torch here."""
 
-from typing import Any
-
 from pydantic import model_validator
 
 from openwork.base.config import Settings
@@ -41,13 +39,7 @@ class RunSettings(Settings):
         """How many versions of the training pairs are kept, which epochs take in turns."""
         if self.text.sampling > 0:
             return self.text.samplings
-        return len(self.ways) or 1
-
-    @property
-    def ways(self) -> tuple[dict[str, Any], ...]:
-        """The ways in which training sources that are no text are read; none for texts and series."""
-        signals = self.sound or self.picture
-        return () if signals is None else signals.versions
+        return 1 if self.sound is None else len(self.sound.speeds)
 
     @model_validator(mode="after")
     def _tying_fits_vocabularies(self) -> "RunSettings":
