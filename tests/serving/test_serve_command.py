@@ -22,6 +22,7 @@ from openwork.text.pieces.words import Labels
 
 for name in ("fastapi", "uvicorn", "prometheus_client"):
     pytest.importorskip(name, reason="needs the extra serve")
+pytestmark = pytest.mark.slow  # the server's libraries take a second to load
 
 
 @pytest.fixture
