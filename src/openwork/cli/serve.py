@@ -10,6 +10,7 @@ from typer import Argument, Option
 from openwork.base.errors import UsageError
 from openwork.cli.terminal import report
 from openwork.inference.settings import TranslationPrecision
+from openwork.serving.settings import ServerSettings, read_token
 
 MOST_TOKENS = 1 << 30
 
@@ -18,8 +19,8 @@ MOST_TOKENS = 1 << 30
 class ServerOptions:
     """Where the server listens, and who may ask."""
 
-    host: Annotated[str, Option(help="Address to listen at; others than loopback need a token.")] = "127.0.0.1"
-    port: Annotated[int, Option(min=0, max=65535, help="Port; 0: any that is free.")] = 5000
+    host: Annotated[str, Option(help="Address to listen at; others than loopback need a token.")] = ServerSettings.host
+    port: Annotated[int, Option(min=0, max=65535, help="Port; 0: any that is free.")] = ServerSettings.port
     token_file: Annotated[Path | None, Option(help="A file with the token that requests must bring.")] = None
     certificate: Annotated[Path | None, Option(help="TLS: the file of the certificate.")] = None
     key: Annotated[Path | None, Option(help="TLS: the file of its key.")] = None
@@ -31,10 +32,12 @@ class LimitOptions:
     """How much a request may ask for, and how much may wait."""
 
     workers: Annotated[int | None, Option(min=1, max=256, help="Processes that translate; else one a core.")] = None
-    queue_tokens: Annotated[int, Option(min=1, max=MOST_TOKENS, help="Source tokens that may wait.")] = 50_000
-    most_bytes: Annotated[int, Option(min=1, max=MOST_TOKENS, help="Bytes of a request.")] = 1 << 20
-    most_lines: Annotated[int, Option(min=1, max=MOST_TOKENS, help="Lines of a request.")] = 1000
-    seconds: Annotated[float, Option(min=0.1, max=86_400, help="Seconds for a request.")] = 60.0
+    queue_tokens: Annotated[int, Option(min=1, max=MOST_TOKENS, help="Source tokens that may wait.")] = (
+        ServerSettings.queue_tokens
+    )
+    most_bytes: Annotated[int, Option(min=1, max=MOST_TOKENS, help="Bytes of a request.")] = ServerSettings.most_bytes
+    most_lines: Annotated[int, Option(min=1, max=MOST_TOKENS, help="Lines of a request.")] = ServerSettings.most_lines
+    seconds: Annotated[float, Option(min=0.1, max=86_400, help="Seconds for a request.")] = ServerSettings.seconds
 
 
 def serve(
@@ -44,7 +47,7 @@ def serve(
     limits: LimitOptions,
     precision: Annotated[
         TranslationPrecision, Option(help="Number type of the matrix products; auto: the fastest on this machine.")
-    ] = "float32",
+    ] = ServerSettings.precision,
 ) -> None:
     """Translate for other programs, over HTTP.
 
@@ -59,23 +62,15 @@ def serve(
             code="U140",
         )
     from openwork.bundles.folder import check_bundle
-    from openwork.machine.available import cores
     from openwork.serving.server import serve as run
     from openwork.serving.service import named
-    from openwork.serving.settings import ServerSettings, read_token
 
     settings = ServerSettings(
         server.host, server.port, read_token(server.token_file) if server.token_file else "", server.certificate,
         server.key, tuple(server.allow_host or ()), limits.most_bytes, limits.most_lines, limits.seconds,
+        limits.workers or 0, limits.queue_tokens, precision,
     )  # fmt: skip
     settings.check()
     for path in bundles:
         check_bundle(path)
-    run(
-        named(bundles),
-        settings,
-        workers=limits.workers or cores(),
-        precision=precision,
-        queue_tokens=limits.queue_tokens,
-        show=report,
-    )
+    run(named(bundles), settings, report)

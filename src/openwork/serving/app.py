@@ -11,7 +11,7 @@ from urllib.parse import parse_qs
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
 from openwork import __version__
@@ -23,8 +23,15 @@ from openwork.serving.settings import ServerSettings
 from openwork.text.languages import likeliest_language
 
 T = TypeVar("T")
-Text = Annotated[str, Field(max_length=1 << 20)]
 AUTO = "auto"
+
+
+def _checked(text: str) -> str:
+    text.encode()  # ValueError for half a character (a lone surrogate), which JSON can spell
+    return text
+
+
+Text = Annotated[str, AfterValidator(_checked)]
 
 
 class TranslationRequest(BaseModel):
@@ -32,11 +39,11 @@ class TranslationRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     text: Text | list[Text]
-    source: str | None = Field(None, description="language of the texts, such as en; none: any")
-    target: str | None = Field(None, description="language of the translations; none: any")
-    bundle: str | None = Field(None, description="name of a bundle, in place of languages")
+    source: Text | None = Field(None, description="language of the texts, such as en; none: any")
+    target: Text | None = Field(None, description="language of the translations; none: any")
+    bundle: Text | None = Field(None, description="name of a bundle, in place of languages")
     best: int = Field(1, ge=1, le=MOST_ALTERNATIVES, description="translations of each line, of texts of one line")
-    required: list[str] = Field([], max_length=100, description="texts that each translation must contain")
+    required: list[Text] = Field([], max_length=100, description="texts that each translation must contain")
     stream: bool = Field(False, description="send parts as they are found, as server-sent events; of one line")
 
 
@@ -90,7 +97,7 @@ class WrongToken(Exception):
 
 
 def make_app(service: Service, settings: ServerSettings) -> App:
-    """The application for an ASGI server. It starts the service, and stops it at its end."""
+    """The application for an ASGI server, which stops the service at its end."""
 
     @asynccontextmanager
     async def living(app: FastAPI) -> AsyncIterator[None]:
@@ -274,7 +281,10 @@ async def _fields(request: Request) -> dict[str, Any]:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     try:
         if kind == "application/x-www-form-urlencoded":
-            found: Any = {key: one[0] if len(one) == 1 else one for key, one in parse_qs(body.decode()).items()}
+            found: Any = {
+                key: one[0] if len(one) == 1 else one
+                for key, one in parse_qs(body.decode(), keep_blank_values=True).items()
+            }
         else:
             found = json.loads(body)
         json.dumps(found, ensure_ascii=False).encode()  # ValueError for half a character (a lone surrogate)

@@ -73,6 +73,7 @@ class WorkerPool:
         self._started: dict[int, subprocess.Popen[bytes]] = {}
         self._joined: set[_Worker] = set()
         self._changed = asyncio.Event()
+        self._one_load = asyncio.Lock()
         self._is_ending = False
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -134,6 +135,10 @@ class WorkerPool:
                 worker.writer.write(encoded({"left_batch": worker.batch.number, "places": places}))
 
     async def _load(self) -> None:
+        async with self._one_load:  # so that the newest bundles are those that stay
+            await self._load_alone()
+
+    async def _load_alone(self) -> None:
         generation = max(self._loading, default=0) + 1
         loading = self._loading[generation] = asyncio.get_running_loop().create_future()
         command = [sys.executable, "-m", "openwork.serving.models", self._place, str(generation)]

@@ -21,22 +21,14 @@ LOG = logging.getLogger("openwork.serving")
 SLOW_SECONDS = 30  # that running requests may take after the server was asked to end
 
 
-def serve(
-    models: Mapping[str, ServedModel],
-    settings: ServerSettings,
-    *,
-    workers: int,
-    precision: str,
-    queue_tokens: int,
-    show: Callable[[str], None],
-) -> None:
+def serve(models: Mapping[str, ServedModel], settings: ServerSettings, show: Callable[[str], None]) -> None:
     """Serves until SIGINT or SIGTERM; SIGHUP loads the bundles again. `show` gets the address and the log.
 
     UsageError for a port that is taken, OpenworkError for bundles that cannot be loaded.
     """
     if sys.platform == "win32":
         raise UsageError(
-            "openwork serve runs on Linux and macOS",
+            "openwork serve does not run on Windows",
             why="its workers are copies of one process, which Windows cannot make",
             hint="use WSL, or openwork translate",
             code="U138",
@@ -44,7 +36,7 @@ def serve(
     logging.root.addHandler(_Shown(show))
     logging.getLogger("openwork").setLevel(logging.INFO)
     with _bound(settings) as listening:
-        asyncio.run(_serve(models, settings, listening, workers, precision, queue_tokens, show))
+        asyncio.run(_serve(Service(models, settings), settings, listening, show))
 
 
 class _Shown(logging.Handler):
@@ -72,15 +64,8 @@ def _bound(settings: ServerSettings) -> socket.socket:
 
 
 async def _serve(
-    models: Mapping[str, ServedModel],
-    settings: ServerSettings,
-    listening: socket.socket,
-    workers: int,
-    precision: str,
-    queue_tokens: int,
-    show: Callable[[str], None],
+    service: Service, settings: ServerSettings, listening: socket.socket, show: Callable[[str], None]
 ) -> None:
-    service = Service(models, workers, precision, queue_tokens)
     await service.start()
     config = uvicorn.Config(
         make_app(service, settings), log_config=None, access_log=False, server_header=False, lifespan="on",

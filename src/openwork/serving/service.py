@@ -10,9 +10,11 @@ from openwork.base.errors import UsageError
 from openwork.base.tasks import command_for, task_of
 from openwork.bundles.folder import whole_bundle
 from openwork.bundles.settings import load_tokenizers, read_bundle_settings
+from openwork.machine.available import cores
 from openwork.runs.usable import usable_bundle
 from openwork.serving.pool import WorkerPool
 from openwork.serving.scheduling import Job, JobQueue
+from openwork.serving.settings import ServerSettings
 from openwork.text.pair import TokenizerPair
 
 MOST_ALTERNATIVES = 16
@@ -100,11 +102,11 @@ class _Waiting:
 class Service:
     """Translates texts by the bundles that it was given, in batches with the texts of other requests."""
 
-    def __init__(self, models: Mapping[str, ServedModel], workers: int, precision: str, queue_tokens: int) -> None:
+    def __init__(self, models: Mapping[str, ServedModel], settings: ServerSettings) -> None:
         self.models = dict(models)
-        self.queue = JobQueue(queue_tokens)
+        self.queue = JobQueue(settings.queue_tokens)
         paths = {name: model.path for name, model in models.items()}
-        self.pool = WorkerPool(paths, workers, precision, self.queue)
+        self.pool = WorkerPool(paths, settings.workers or cores(), settings.precision, self.queue)
         self.is_ending = False
         self.added: Callable[[str, int, int], None] = lambda bundle, texts, tokens: None
         """Called with the bundle, the texts and their tokens when they are queued."""

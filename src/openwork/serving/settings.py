@@ -5,13 +5,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from openwork.base.errors import UsageError
+from openwork.inference.settings import TranslationPrecision
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 @dataclass(frozen=True)
 class ServerSettings:
-    """Limits of a server. `token`: what requests must bring, empty: nothing. `hosts`: names it may be called by."""
+    """Limits of a server. `token`: what requests must bring, empty: nothing. `hosts`: names it may be called by.
+
+    `workers`: processes that translate, 0: one a core. `queue_tokens`: source tokens that may wait.
+    """
 
     host: str = "127.0.0.1"
     port: int = 5000
@@ -22,6 +26,9 @@ class ServerSettings:
     most_bytes: int = 1 << 20
     most_lines: int = 1000
     seconds: float = 60.0
+    workers: int = 0
+    queue_tokens: int = 50_000
+    precision: TranslationPrecision = "float32"
 
     def check(self) -> None:
         """UsageError where others could reach the server without a token."""
