@@ -1,0 +1,1 @@
+"""The formats of documents: one file for each, or for a few of one kind."""
