@@ -8,6 +8,7 @@ from typer import Option
 
 from openwork.base.errors import UsageError
 from openwork.base.limits import LENGTH
+from openwork.cli.documents import DocumentOptions, translate_file
 from openwork.cli.options import (
     NAME_ONE,
     Bundle,
@@ -49,13 +50,14 @@ class LineOptions:
 
 @dataclass(frozen=True)
 class FolderOptions:
-    """Folders of shards in place of standard input and output."""
+    """A document, or a folder of shards, in place of standard input and output."""
 
     source: Annotated[
-        Path | None, Option(help="A folder of files (text, .gz, .xz, Parquet) instead of standard input.")
+        Path | None,
+        Option(help="A document, or a folder of files (text, .gz, .xz, Parquet), instead of standard input."),
     ] = None
-    out: Annotated[Path | None, Option("--out", "-o", help="With --source: the folder for their translations.")] = None
-    column: Annotated[str | None, Option(help="Column of Parquet files to translate; else text or source.")] = None
+    out: Annotated[Path | None, Option("--out", "-o", help="With --source: the document or folder to write.")] = None
+    column: Annotated[str | None, Option(help="Column of tables to translate; else text or source.")] = None
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ def _check_folders(folders: FolderOptions, ray: RayOptions) -> None:
     if (folders.source is None) != (folders.out is None):
         raise UsageError(
             "--source and --out go together",
-            why="they name the folder of the shards and that of their translations",
+            why="they name what is translated, and where the translation is written",
             hint="give both, or neither: openwork translate BUNDLE < FILE > FILE",
             code="U104",
         )
@@ -130,9 +132,10 @@ def translate(
     folders: FolderOptions,
     ray: RayOptions,
     searching: DecodingOptions,
+    documents: DocumentOptions,
     choice: ServerChoice,
 ) -> None:
-    """Translate standard input, or a folder of files, line for line.
+    """Translate standard input, or a folder of files, line for line; or a document.
 
     echo 'Ein Hund.' | openwork translate de-en
 
@@ -147,8 +150,12 @@ def translate(
     openwork translate de-en --source shards --out translated
 
     openwork translate de-en --source shards --out translated --on ray
+
+    A document keeps its form: text, Markdown, HTML, XLIFF, TMX, PO, SRT, VTT, CSV, JSON lines, DOCX.
+
+    openwork translate de-en --source page.html --out seite.html
     """
-    choice.check(given(lines, folders, ray, searching) | ({"settings": settings} if settings else {}))
+    choice.check(given(lines, folders, ray, searching, documents) | ({"settings": settings} if settings else {}))
     if choice.server is not None:
         _translate_by_server(choice, lines, given(searching).get("best", 1))
         return
@@ -157,6 +164,8 @@ def translate(
     _check_folders(folders, ray)
     file = read_translation_file(settings) if settings is not None else TranslationFile()
     asked = file.lines.model_copy(update=given(lines))
+    is_document = folders.source is not None and not folders.source.is_dir()
+    documents.check(asked, given(ray, searching), is_document=is_document)
     _check(asked, is_bulk=folders.source is not None)
     chosen = given(searching)
     options = {**file.decoding, **chosen}
@@ -172,6 +181,10 @@ def translate(
     bundles = load_bundles(paths)
     settle = settings_for_streaming if asked.stream else settings_with_options
     decoding = settle(bundles[0].settings.decoding, options, origins)
+    if is_document:
+        translator = translator_of(bundles, decoding, asked.precision, asked.shortlist)
+        translate_file(translator, bundles[0], asked, folders, documents)
+        return
     if folders.source is not None:
         from openwork.inference.bulk.plan import TranslationPlan
 

@@ -163,3 +163,18 @@ def encode_protected(tokenizer: Tokenizer, sentences: Sequence[Protected], encod
         return next(runs) if isinstance(piece, str) else [tokenizer.placeholder_id(piece)]
 
     return [[number for piece in sentence.pieces for number in ids_of(piece)] for sentence in sentences]
+
+
+def places_protected(tokenizer: Tokenizer, sentence: Protected) -> list[tuple[int, int]]:
+    """The characters (begin, end) of each id that `encode_protected` gives for a sentence, in its whole text."""
+    places: list[tuple[int, int]] = []
+    begin = 0
+    for piece in sentence.pieces:
+        if isinstance(piece, str):
+            places += [(begin + first, begin + last) for first, last in tokenizer.encode_pieces(piece).offsets]
+            begin += len(piece)
+        else:
+            end = begin + len(sentence.spans[piece - 1])
+            places.append((begin, end))
+            begin = end
+    return places

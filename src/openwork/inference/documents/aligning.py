@@ -1,0 +1,81 @@
+"""Alignment of sentences with their translations by the model's attention to the source.
+
+The whole translation is one step of the model (teacher forcing). The row of a piece is that of the step that reads it
+and not of the one that writes it, for then the model knows it (Chen et al. 2020, "Accurate Word Alignment Induction
+from Neural Machine Translation", section 3).
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+
+from openwork.base.symbols import SYMBOL_IDS
+from openwork.documents.alignment import UNALIGNED, Alignment, Span
+from openwork.inference.batches import LONGEST, batches, padded
+from openwork.models.interfaces import SequenceModel, can_attend
+from openwork.text.pair import TokenizerPair
+from openwork.text.placeholders import Protected, encode_protected, places_protected, protect, protect_like
+from openwork.text.tokenizer import Tokenizer
+
+BATCH_TOKENS = 2048  # padded positions that are computed together
+
+
+class _Pair(NamedTuple):
+    """Ids of both sides without end symbols, and the characters of each."""
+
+    source: list[int]
+    source_places: list[Span]
+    target: list[int]
+    target_places: list[Span]
+
+
+class Aligner:
+    """Aligns texts with translations, whoever made them."""
+
+    def __init__(self, model: SequenceModel, tokenizers: TokenizerPair) -> None:
+        self.model, self.tokenizers = model, tokenizers
+        self.longest = min(LONGEST, model.maximum_length or LONGEST)
+
+    def align(self, sources: Sequence[str], translations: Sequence[str]) -> list[Alignment]:
+        """The alignment of each pair; `UNALIGNED` where the model does not attend, or a side is empty or too long."""
+        found = [UNALIGNED] * len(sources)
+        if not can_attend(self.model):
+            return found
+        pairs = {}
+        for place, (source, target) in enumerate(zip(sources, translations, strict=True)):
+            pair = self._pair(source, target)
+            if 0 < len(pair.source) < self.longest and 0 < len(pair.target) < self.longest:
+                pairs[place] = pair
+        lengths = {place: max(len(pair.source), len(pair.target)) + 1 for place, pair in pairs.items()}
+        for batch in batches(lengths, BATCH_TOKENS):
+            for place, one in zip(batch, self._align([pairs[place] for place in batch]), strict=True):
+                found[place] = one
+        return found
+
+    def _pair(self, source: str, target: str) -> _Pair:
+        tokenizers = self.tokenizers
+        left = protect(source, tokenizers.placeholders)
+        right = protect_like(target, left.spans)
+        return _Pair(*_encoded(tokenizers.source, left), *_encoded(tokenizers.target, right))
+
+    @torch.inference_mode()
+    def _align(self, pairs: Sequence[_Pair]) -> list[Alignment]:
+        self.model.eval()
+        device = next(self.model.parameters()).device
+        ids, lengths = padded([pair.source for pair in pairs], device)
+        longest = max(len(pair.target) for pair in pairs)
+        read = [[SYMBOL_IDS.start, *pair.target, *[SYMBOL_IDS.pad] * (longest - len(pair.target))] for pair in pairs]
+        assert can_attend(self.model)
+        _, weights, _ = self.model.attend(torch.tensor(read, device=device), self.model.start(ids, lengths))
+        rows = weights[:, 1:].float().cpu().numpy()
+        return [
+            Alignment(pair.source_places, pair.target_places, row[: len(pair.target), : len(pair.source)])
+            for pair, row in zip(pairs, rows, strict=True)
+        ]
+
+
+def _encoded(tokenizer: Tokenizer, sentence: Protected) -> tuple[list[int], list[Span]]:
+    (ids,) = encode_protected(tokenizer, [sentence], tokenizer.encode_batch)
+    places = places_protected(tokenizer, sentence)
+    return (ids, places) if len(ids) == len(places) else ([], [])
