@@ -58,6 +58,12 @@ def translate_file(translator: Any, bundle: Any, lines: Any, folders: Any, optio
     from openwork.inference.documents.memory import read_memory
     from openwork.inference.documents.translating import TranslatingOptions, translate_document
 
+    if folders.out.exists() and folders.out.samefile(folders.source):
+        raise UsageError(
+            f"{folders.out}: the translation would replace its source",
+            hint="give --out another name",
+            code="U163",
+        )
     source, target = bundle.settings.source_language, bundle.settings.target_language
     document = read_document(folders.source, DocumentSettings(source, target, folders.column))
     memory = read_memory(options.memory or (), Languages(source, target))

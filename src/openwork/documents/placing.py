@@ -93,11 +93,12 @@ class _Placing:
     def _beside(place: Span, wide: Sequence[Span]) -> Span:
         """A point that is inside of one of these spans moves to its nearer end."""
         point, end = place
-        if point == end:
-            for first, last in wide:
-                if first < point < last:
-                    point = first if point - first < last - point else last
-        return (point, end) if point < end else (point, point)
+        if point < end:
+            return place
+        for first, last in wide:
+            if first < point < last:
+                point = first if point - first < last - point else last
+        return point, point
 
     def _wanted(self, node: _Node, parent: _Node, span: Span) -> Span:
         """Where a node belongs within a span of the translation."""

@@ -24,7 +24,7 @@ from openwork.text.languages import written_without_spaces
 
 AT_ONCE = 2048  # sentences
 LONGEST_KEPT = 60  # characters of a text, such as a piece of code, that the search is asked to write
-_SPACES = re.compile(r"[^\S\n]+")
+_SPACES = re.compile(r"\s+")
 _Key = tuple[str, tuple[str, ...]]
 
 
@@ -102,13 +102,13 @@ def _prepared(segment: Segment, options: TranslatingOptions) -> _Text | None:
 
 
 def _normalised(parts: Parts) -> Parts:
-    """The parts with one space for each run of spaces, also where marks are between them."""
+    """The parts with one space for each run of spaces without a line break, also where marks are between them."""
     found: list[str | Mark] = []
     after_space = True
     for part in parts:
         if isinstance(part, str):
-            part = _SPACES.sub(" ", part)
-            part = part[1:] if after_space and part.startswith(" ") else part
+            part = _SPACES.sub(lambda run: run.group() if "\n" in run.group() else " ", part)
+            part = part[1:] if after_space and part.startswith(" ") and not part[1:2].isspace() else part
             after_space = part.endswith((" ", "\n")) if part else after_space
         elif part.text:
             after_space = False
