@@ -9,6 +9,7 @@ from openwork.documents.alignment import UNALIGNED
 from openwork.inference.batches import padded
 from openwork.inference.documents.aligning import Aligner
 from openwork.models.build import build_model
+from openwork.models.convolutional_settings import ByteNetSettings
 from openwork.models.interfaces import can_attend
 from openwork.text.pair import train_pair
 from openwork.text.placeholders import Protected, encode_protected, places_protected, protect
@@ -50,7 +51,7 @@ def test_what_cannot_be_aligned(tiny_bundle: Bundle) -> None:
 
 def test_a_model_that_does_not_say_where_it_attends(tiny_bundle: Bundle) -> None:
     size = tiny_bundle.tokenizers.source.vocabulary_size
-    model = build_model(tiny_bundle.settings.model.model_copy(update={"attention": "linear"}), size, size)
+    model = build_model(ByteNetSettings(width=8, encoder_layers=1, decoder_layers=1), size, size)
     assert not can_attend(model)
     assert Aligner(model, tiny_bundle.tokenizers).align(["a b"], ["b"]) == [UNALIGNED]
 

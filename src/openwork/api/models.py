@@ -17,6 +17,7 @@ from openwork.bundles.bundle import Bundle, load_bundle
 from openwork.bundles.settings import BundleSettings
 from openwork.inference.captions import writes_captions
 from openwork.inference.completer import Completer, check_continues
+from openwork.inference.documents.report import DocumentReport
 from openwork.inference.embedder import TextEmbedder, similarity
 from openwork.inference.explain import explain
 from openwork.inference.labeller import Filled, GapFiller, LabelledText, Labeller, answer_text
@@ -111,6 +112,42 @@ class Translator(TrainedModel):
         with watched(len(texts), "translating", progress=progress) as advanced:
             found = BatchTranslator.of(self.bundle, settings).translate(texts, advanced=advanced)
         return like(text, _each(found, best))
+
+    def translate_document(
+        self,
+        source: str | os.PathLike[str],
+        out: str | os.PathLike[str],
+        *,
+        memory: Sequence[str | os.PathLike[str]] = (),
+        terms: str | os.PathLike[str] | None = None,
+        column: str | None = None,
+        only_untranslated: bool = False,
+    ) -> DocumentReport:
+        """Writes the translation of a document, which keeps its form and tags; the ending of its name says the format.
+
+        Args:
+            source: text, Markdown, HTML, XLIFF, TMX, PO, SRT, VTT, CSV, JSON lines or DOCX.
+            out: the file to write, in the same format.
+            memory: files with known translations, which come first.
+            terms: a glossary: source term, tab, target term on each line.
+            column: of a table, where it is not called text or source.
+            only_untranslated: leave texts that have a translation.
+
+        Returns counts, and the texts whose translation is not safe. DataError for a file that cannot be read.
+        """
+        from openwork.data.records import Languages
+        from openwork.inference.documents.files import FileOptions, translate_file
+        from openwork.inference.documents.local import LocalTranslator
+
+        options = FileOptions(
+            Languages(self.settings.source_language, self.settings.target_language),
+            list(map(as_path, memory)),
+            None if terms is None else as_path(terms),
+            column,
+            only_untranslated,
+        )
+        translator = LocalTranslator(BatchTranslator.of(self.bundle), self.bundle)
+        return translate_file(as_path(source), as_path(out), translator, options)
 
     def score(self, source: str | Sequence[str], target: str | Sequence[str]) -> Any:
         """Scores given targets: `total` is log p(target | source) in nats.

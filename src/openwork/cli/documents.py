@@ -47,33 +47,18 @@ class DocumentOptions:
             )
 
 
-def translate_file(translator: Any, bundle: Any, lines: Any, folders: Any, options: DocumentOptions) -> None:
+def translate_document(translator: Any, bundle: Any, lines: Any, folders: Any, options: DocumentOptions) -> None:
     """Translates a document and says what was done. DataError for a document that cannot be read."""
-    from openwork.base.files import atomic_write_bytes
-    from openwork.data.glossary import Glossary, read_glossary
     from openwork.data.records import Languages
-    from openwork.documents.catalogue import read_document
-    from openwork.documents.document import DocumentSettings
+    from openwork.inference.documents.files import FileOptions, translate_file
     from openwork.inference.documents.local import LocalTranslator
-    from openwork.inference.documents.memory import read_memory
-    from openwork.inference.documents.translating import TranslatingOptions, translate_document
 
-    if folders.out.exists() and folders.out.samefile(folders.source):
-        raise UsageError(
-            f"{folders.out}: the translation would replace its source",
-            hint="give --out another name",
-            code="U163",
-        )
-    source, target = bundle.settings.source_language, bundle.settings.target_language
-    document = read_document(folders.source, DocumentSettings(source, target, folders.column))
-    memory = read_memory(options.memory or (), Languages(source, target))
-    glossary = read_glossary(lines.terms) if lines.terms is not None else Glossary([])
-    content, done = translate_document(
-        document,
+    languages = Languages(bundle.settings.source_language, bundle.settings.target_language)
+    done = translate_file(
+        folders.source,
+        folders.out,
         LocalTranslator(translator, bundle, guard=lines.guard),
-        TranslatingOptions(
-            source, target, memory, glossary, options.only_untranslated, lambda count: progress(count, "sentences")
-        ),
+        FileOptions(languages, options.memory or (), lines.terms, folders.column, options.only_untranslated),
+        lambda count: progress(count, "sentences"),
     )
-    atomic_write_bytes(folders.out, content)
     print_result(done.to_json, done.lines, as_json=lines.as_json)

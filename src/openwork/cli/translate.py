@@ -8,7 +8,7 @@ from typer import Option
 
 from openwork.base.errors import UsageError
 from openwork.base.limits import LENGTH
-from openwork.cli.documents import DocumentOptions, translate_file
+from openwork.cli.documents import DocumentOptions, translate_document
 from openwork.cli.options import (
     NAME_ONE,
     Bundle,
@@ -183,7 +183,7 @@ def translate(
     decoding = settle(bundles[0].settings.decoding, options, origins)
     if is_document:
         translator = translator_of(bundles, decoding, asked.precision, asked.shortlist)
-        translate_file(translator, bundles[0], asked, folders, documents)
+        translate_document(translator, bundles[0], asked, folders, documents)
         return
     if folders.source is not None:
         from openwork.inference.bulk.plan import TranslationPlan

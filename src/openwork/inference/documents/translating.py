@@ -38,6 +38,15 @@ class SentenceTranslator(Protocol):
     def align(self, sources: Sequence[str], translations: Sequence[str]) -> Sequence[Alignment]: ...
 
 
+OnStart = Callable[[int], AbstractContextManager[OnProgress]]
+"""Called with the number of sentences; what it gives is called with the number of those that are done."""
+
+
+def without_progress(count: int) -> AbstractContextManager[OnProgress]:
+    """The `OnStart` of callers who do not watch."""
+    return nullcontext(ignore_progress)
+
+
 @dataclass(frozen=True)
 class TranslatingOptions:
     """What a document is translated with.
@@ -50,7 +59,7 @@ class TranslatingOptions:
     memory: TranslationMemory = field(default_factory=TranslationMemory)
     glossary: Glossary = field(default_factory=lambda: Glossary([]))
     only_untranslated: bool = False
-    progress: Callable[[int], AbstractContextManager[OnProgress]] = lambda _: nullcontext(ignore_progress)
+    progress: OnStart = without_progress
 
 
 @dataclass
