@@ -135,3 +135,16 @@ def test_any_marks_come_once_and_well_formed(data: st.DataObject, parts: Parts, 
     assert is_well_formed(found)
     if not any(isinstance(part, Mark) and part.text for part in parts):
         assert plain(found) == target
+
+
+def test_many_marks_and_deep_ones() -> None:
+    """Ten thousand marks in a row, and as many within each other: no recursion, and no time that grows with squares."""
+    count = 10_000
+    sentences = [AlignedSentence((2 * n, 2 * n + 1), (2 * n, 2 * n + 1)) for n in range(count)]
+    flat = parts_of("".join(f"a[{key}] " for key in range(count)))
+    assert shown(place_marks(flat, "x " * count, sentences)) == "".join(f"x[{key}] " for key in range(count))
+    deep = parts_of(
+        "".join(f"[{key}:a " for key in range(count)) + "".join(f":{key}]" for key in reversed(range(count)))
+    )
+    found = place_marks(deep, "x " * count, sentences)
+    assert has_same_marks(found, deep) and is_well_formed(found)

@@ -4,6 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 Span = tuple[int, int]
 """A part of a text: its first character and the one after its last."""
 
@@ -15,13 +18,13 @@ class Alignment:
     Attributes:
         source: the characters of each piece of the source.
         target: those of each piece of the translation.
-        weights: for each piece of the translation, how much of it comes from each piece of the source. A row need not
-            add up to 1: what comes from no piece of the text is left out.
+        weights: for each piece of the translation, how much of it comes from each piece of the source (target,
+            source). A row need not add up to 1: what comes from no piece of the text is left out.
     """
 
     source: Sequence[Span]
     target: Sequence[Span]
-    weights: Sequence[Sequence[float]]
+    weights: Any
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON, weights to three digits."""
@@ -43,32 +46,34 @@ class AlignedSentence:
     target: Span
     alignment: Alignment = UNALIGNED
 
-    def share(self, target: Span, source: Span) -> float:
-        """How much of a part of the translation comes from a part of the source: 1 all, -1 nothing, 0 unknown.
+    def word_weights(self, words: Sequence[Span]) -> NDArray[np.float64]:
+        """For each word of the translation, how much of it comes from each piece of the source (word, piece).
 
-        Both are places in the whole texts.
+        Words are places in the whole translation.
         """
-        if source[0] <= self.source[0] and self.source[1] <= source[1]:
-            return 1.0
-        if source[1] <= self.source[0] or self.source[1] <= source[0]:
-            return -1.0
-        inside = total = 0.0
-        own = [
-            _overlap(piece, _moved(source, -self.source[0])) / max(piece[1] - piece[0], 1)
-            for piece in self.alignment.source
-        ]
-        place = _moved(target, -self.target[0])
-        for piece, row in zip(self.alignment.target, self.alignment.weights, strict=True):
-            part = _overlap(piece, place) / max(piece[1] - piece[0], 1)
-            if part:
-                inside += part * sum(weight * within for weight, within in zip(row, own, strict=True))
-                total += part * sum(row)
-        return 2 * inside / total - 1 if total > 1e-6 else 0.0
+        one = self.alignment
+        if not one.target or not one.source:
+            return np.zeros((len(words), len(one.source)))
+        own = _moved(words, -self.target[0])
+        return _shares_of(one.target, own) @ np.asarray(one.weights, np.float64)
+
+    def shares(self, weights: NDArray[np.float64], source: Span) -> NDArray[np.float64]:
+        """How much of each word comes from a part of the source: 1 all, -1 nothing, 0 unknown.
+
+        `weights` are those of the words; the part is a place in the whole source.
+        """
+        total = weights.sum(1)
+        (inside,) = _shares_of(self.alignment.source, _moved([source], -self.source[0]))
+        found = np.divide(2 * (weights @ inside), total, out=np.ones_like(total), where=total > 1e-6)
+        return found - 1
 
 
-def _overlap(one: Span, other: Span) -> int:
-    return max(0, min(one[1], other[1]) - max(one[0], other[0]))
+def _shares_of(pieces: Sequence[Span], spans: Sequence[Span]) -> NDArray[np.float64]:
+    """Which share of each piece is in each span (span, piece)."""
+    one, other = np.array(spans, np.int64).reshape(-1, 1, 2), np.array(pieces, np.int64).reshape(1, -1, 2)
+    overlap = np.minimum(one[..., 1], other[..., 1]) - np.maximum(one[..., 0], other[..., 0])
+    return overlap.clip(0) / (other[..., 1] - other[..., 0]).clip(1)
 
 
-def _moved(span: Span, by: int) -> Span:
-    return span[0] + by, span[1] + by
+def _moved(spans: Sequence[Span], by: int) -> list[Span]:
+    return [(begin + by, end + by) for begin, end in spans]
