@@ -157,3 +157,24 @@ def test_without_placeholders_they_are_text(tmp_path: Path) -> None:
     found, tokenizers = marked(tmp_path, 0)
     store = store_pairs(tmp_path / "store", found.train, tokenizers)
     assert store.pair(7)[0].tolist() == tokenizers.source.encode("put %s7 into <b>box 7</b>")
+
+
+def test_a_share_of_the_training_pairs_gets_placeholders(tmp_path: Path) -> None:
+    """In the stored ids both sides have the piece of placeholder 1; what was stored without is not used again."""
+    path = lines(tmp_path, "pairs.tsv", 200)
+    source = training_pairs(build(DataSettings, {"file": path}))
+    pairs = list(source.read())
+    tokenizers = train_pair(
+        [pair.source for pair in pairs],
+        [pair.target for pair in pairs],
+        TextSettings(vocabulary_size=400, placeholders=2),
+    )
+    first = tokenizers.target.placeholder_id(1)
+    counts = []
+    for share in (0.0, 0.5, 1.0):
+        store = store_pairs(tmp_path / "store", source, tokenizers, placeholder_share=share)
+        rows = [store.pair(place) for place in range(len(store))]
+        having = [first in source_ids for source_ids, _ in rows]
+        assert having == [first in target_ids for _, target_ids in rows]
+        counts.append(sum(having))
+    assert counts[0] == 0 and 70 < counts[1] < 130 and counts[2] == 200

@@ -142,7 +142,7 @@ def test_the_vocabulary_has_the_characters_of_the_script():
 
 def test_few_letters_leave_the_vocabulary_as_it_is():
     sections, _ = choose(corpus(10_000))
-    assert sections["text"] == {"vocabulary_size": 2000, "placeholders": 10}
+    assert sections["text"] == {"vocabulary_size": 2000, "placeholders": 10, "placeholder_share": 0.1}
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,10 @@ from openwork.data.sources import CorpusPart, PairSource, count_and_digest, filt
 from openwork.data.store import TokenStore, write_store
 from openwork.signals.mel import SoundFrames
 from openwork.text.pair import TokenizerPair
+from openwork.text.placeholder_data import with_placeholders
 
 ORIGINS = "origins.json"
+ReadPairs = Callable[[], Iterator[Pair]]
 
 
 @dataclass(frozen=True)
@@ -143,14 +145,17 @@ def store_pairs(
     started: bool = False,
     sampling: Sampling | None = None,
     speeds: Sequence[float] = (),
+    placeholder_share: float = 0.0,
     report: Callable[[str], None] = lambda text: None,
 ) -> TokenStore:
     """The token store of these pairs; one that was made of the same pairs and tokenizers is used again, if it is whole.
 
-    With `sampling`, the store has several versions of all pairs, each segmented anew.
+    With `sampling`, the store has several versions of all pairs, each segmented anew. `placeholder_share`: of the pairs
+    that get a placeholder.
     ConfigError for other pairs when the training has `started`: it could not continue with them.
     """
     made_of = f"{pairs.identity} {tokenizers.fingerprint}{f' {sampling}' if sampling else ''}"
+    made_of += f" placeholders in {placeholder_share}" if placeholder_share else ""
     identity = hashlib.sha256(made_of.encode()).hexdigest()
     if folder.exists():
         try:
@@ -168,21 +173,26 @@ def store_pairs(
         except DataError as error:
             report(f"{error.what}; it is written again")
     size = max(tokenizers.sizes)
+
+    def read() -> Iterator[Pair]:
+        every = pairs.read_unchanged()
+        return (Pair(*with_placeholders(*pair, placeholder_share)) for pair in every) if placeholder_share else every
+
     if sampling:
-        encoded = _sampled(pairs, tokenizers, sampling)
+        encoded = _sampled(read, tokenizers, sampling)
     elif isinstance(tokenizers.encoder, SoundFrames):
-        encoded = _at_speeds(pairs, tokenizers, tokenizers.encoder, speeds or (1.0,))
+        encoded = _at_speeds(read, tokenizers, tokenizers.encoder, speeds or (1.0,))
     else:
-        encoded = encoded_pairs(pairs.read_unchanged(), tokenizers)
+        encoded = encoded_pairs(read(), tokenizers)
     form = tokenizers.encoder.numbers
     return write_store(folder, encoded, vocabulary_size=size, fingerprint=identity, form=form)
 
 
-def _sampled(pairs: PairSource, tokenizers: TokenizerPair, sampling: Sampling) -> Iterator[tuple[list[int], list[int]]]:
+def _sampled(read: ReadPairs, tokenizers: TokenizerPair, sampling: Sampling) -> Iterator[tuple[list[int], list[int]]]:
     """Every version has seeds of its own, and so have the two sides."""
     seeds = Random(sampling.seed)
     for _ in range(sampling.versions):
-        for chunk in _chunks(pairs.read_unchanged(), tokenizers.encoder.at_once):
+        for chunk in _chunks(read(), tokenizers.encoder.at_once):
             encoders = [
                 partial(side.encode_batch_sampled, seed=seeds.getrandbits(64), strength=sampling.strength)
                 for side in (tokenizers.source, tokenizers.target)
@@ -191,12 +201,12 @@ def _sampled(pairs: PairSource, tokenizers: TokenizerPair, sampling: Sampling) -
 
 
 def _at_speeds(
-    pairs: PairSource, tokenizers: TokenizerPair, encoder: SoundFrames, speeds: Sequence[float]
+    read: ReadPairs, tokenizers: TokenizerPair, encoder: SoundFrames, speeds: Sequence[float]
 ) -> Iterator[tuple[Any, list[int]]]:
     """All sounds at the first speed, then all at the next."""
     for speed in speeds:
         encoders = partial(encoder.encode_batch, speed=speed), tokenizers.target.encode_batch
-        for chunk in _chunks(pairs.read_unchanged(), encoder.at_once):
+        for chunk in _chunks(read(), encoder.at_once):
             yield from tokenizers.encode_pairs(*chunk, encoders)
 
 

@@ -89,7 +89,13 @@ def prepare_corpus(
     text, training = settings.text, settings.training
     sampling = Sampling(text.sampling, text.samplings, training.seed) if text.sampling > 0 else None
     speeds = () if settings.sound is None else settings.sound.speeds
-    train_store = store(folder.stores / "train", splits.train, sampling=sampling, speeds=speeds)
+    train_store = store(
+        folder.stores / "train",
+        splits.train,
+        sampling=sampling,
+        speeds=speeds,
+        placeholder_share=text.placeholder_share if tokenizers.placeholders else 0.0,
+    )
     validation_sentences, metric = training.validation_sentences, training.metric
     valid_pairs = list(islice(splits.valid.read(), validation_sentences))
     golden = valid_pairs[:GOLDEN_EXAMPLES]

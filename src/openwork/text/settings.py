@@ -55,6 +55,12 @@ class TextSettings(Settings):
     )
     target_file: str | None = option(None, "the same for the target; needs text.shared = false")
     placeholders: int = option(0, "pieces kept for what must not be translated, such as %s or <b>", ge=0, le=1000)
+    placeholder_share: float = option(
+        0.0,
+        "with text.placeholders: share of the training pairs that get one put in, so that they are learnt",
+        ge=0,
+        le=1,
+    )
     sampling: DropRate = option(
         0.0,
         "how much the cutting of training text varies: the probability that a merge is left out "

@@ -54,6 +54,7 @@ MOST_GIVEN = 10**9  # more are refused when the settings are read
 SHORT_WARMUP = 200  # updates, in a run that is long enough
 TUNING_SHARE, FEWEST_TUNING_STEPS = 5, 300  # of the updates and of the peak rate of a training from nothing
 BEAM, LENGTH_PENALTY = 5, 1.4  # the best on Multi30k's val; the paper's 4 and 0.6 are the defaults of a run file
+PLACEHOLDER_SHARE = 0.1  # of the pairs, which get one put in
 PLACEHOLDERS = 10  # of a sentence; what has none of its own is spelt out
 SMALLEST_WITH_PLACEHOLDERS = 1_000  # pieces
 LARGEST_VOCABULARY = 4  # times the table's, for scripts of many characters
@@ -194,7 +195,7 @@ def _choose_text(corpus: CorpusSize, size: Size, given: Mapping[str, Any]) -> tu
         or given.get("target_kind") in ("labels", "positions")
         or (corpus.sample and not any(pair.source for pair in corpus.sample))  # no source to copy from
     ):
-        chosen["placeholders"] = PLACEHOLDERS
+        chosen |= {"placeholders": PLACEHOLDERS, "placeholder_share": PLACEHOLDER_SHARE}
     reason = f"vocabulary: at most {vocabulary:,} pieces, shared by both sides"
     if vocabulary != size.vocabulary:
         different = len(corpus.used[0].keys() | corpus.used[1].keys())
