@@ -12,6 +12,7 @@ from pathlib import Path
 from openwork.documents.archive import damaged, read_archive
 from openwork.documents.document import Document, DocumentSettings
 from openwork.documents.inline_elements import has_words
+from openwork.documents.libraries import need
 from openwork.documents.segments import Parts, Segment
 from openwork.documents.word_paragraph import WordParagraph
 from openwork.documents.xml_file import XmlFile, local_name, read_xml
@@ -25,6 +26,7 @@ class WordDocument:
     """A Word document. Its parts are read again for each writing."""
 
     def __init__(self, content: bytes, path: Path) -> None:
+        need("lxml", path)
         self._content, self._path = content, path
         self._archive = read_archive(content, path)
         self._names = self._names_of_parts()

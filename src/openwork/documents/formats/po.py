@@ -29,8 +29,11 @@ _CHARSET = re.compile(r"(charset=)([\w.:-]+)")
 _UTF8 = ("utf-8", "utf8")
 _PLACEHOLDERS = ("charset", "us-ascii", "ascii")  # of templates; they become UTF-8
 _COMMENT = re.compile(r"^\s*#(?!~)([,.:|]?)\s*")  # gettext needs no space there, polib does
+_STATEMENT = re.compile(r'(?:msg(?:ctxt|id|id_plural|str|str\[\d\])\s+)?"(?:[^"\\]|\\.)*"')
+_NO_STATEMENT = "it is neither a keyword and a text in quotes nor a comment"
 _MSGID = re.compile(r"\s*(?:#~\s*)?msgid\s")
 _MOST_LINES, _LARGEST = 2_000, 200_000  # lines and characters of an entry
+_BOM = "\ufeff"
 _NUL = "\0"  # no name of a file has it, and polib opens the file that a text names
 
 _Entry = Any  # polib has no types
@@ -138,7 +141,7 @@ class Catalogue:
         last = next(
             (n for n in range(first, span.stop) if not lines[n].lstrip().startswith(("msgstr", '"'))), span.stop
         )
-        end = "\r\n" if lines[first].endswith("\r\n") else "\n"
+        end = "\r\n" if lines[0].endswith("\r\n") else "\n"
         new = rendered[rendered.index("msgstr") :].rstrip("\n").replace("\n", end)
         lines[first:last] = [new + _end_of(lines[last - 1]), *[""] * (last - first - 1)]
         for n in range(span.start, first) if is_final and entry.fuzzy else ():
@@ -155,21 +158,26 @@ def _parsed(lines: list[str], path: Path) -> Any:
     """polib's file. DataError for what is not PO."""
     import polib  # type: ignore[import-not-found]
 
-    _check_sizes(lines, path)
+    _check_lines([line.removeprefix(_BOM) for line in lines[:1]] + lines[1:], path)
     text = _Lines(_NUL)
     text.lines = [_COMMENT.sub(r"#\1 ", line.rstrip("\r\n")) for line in lines]
     try:
         return polib.pofile(text, encoding="utf-8")
     except (OSError, ValueError, LookupError, TypeError) as error:
         found = re.search(r"line (\d+)\)(?:: (.*))?", str(error))
-        why = (found and found[2]) or "it is no keyword with a text in quotes, or not in its place"
+        why = (found and found[2]) or "the line is not in its place"
         raise _not_po(path, why, int(found[1]) if found else 1) from error
 
 
-def _check_sizes(lines: list[str], path: Path) -> None:
-    """polib joins the lines of an entry one by one, which takes time with the square of their number."""
+def _check_lines(lines: list[str], path: Path) -> None:
+    """What polib does not check: it cuts the last character off a text without its last quote.
+
+    It joins the lines of an entry one by one, which takes time with the square of their number.
+    """
     begin = size = count = 0
     for number, line in enumerate(lines, start=1):
+        if not line.lstrip().startswith("#") and line.strip() and not _STATEMENT.fullmatch(line.strip()):
+            raise _not_po(path, _NO_STATEMENT, number)
         if _MSGID.match(line):
             begin, size, count = number, len(line), 1
         elif line.strip() and not line.startswith("#:"):
