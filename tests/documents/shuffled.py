@@ -1,7 +1,5 @@
 """Random translations for the tests of formats: any words, with the marks of a segment in any well-formed order."""
 
-import re
-
 from hypothesis import strategies as st
 
 from openwork.documents.inline_elements import split_edges
@@ -26,8 +24,3 @@ def translations(draw: st.DrawFn, parts: Parts) -> Parts:
     result = split_edges(joined(found))[1]
     assert is_well_formed(result) and has_same_marks(result, parts)
     return result
-
-
-def words(parts: Parts) -> Parts:
-    """The parts with each run of blanks as one space."""
-    return tuple(re.sub(r"\s+", " ", part) if isinstance(part, str) else part for part in parts)

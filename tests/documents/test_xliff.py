@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 etree = pytest.importorskip("lxml.etree", reason="needs lxml (the extra documents)")
 
 from documents.shuffled import translations  # noqa: E402
+from openwork.base.errors import DataError  # noqa: E402
 from openwork.documents.document import Document, DocumentSettings  # noqa: E402
 from openwork.documents.formats.xliff import read_xliff  # noqa: E402
 from openwork.documents.segments import Mark, Role, plain  # noqa: E402
@@ -201,6 +202,17 @@ def test_an_independent_reader_sees_the_translations_of_the_new_version() -> Non
     document = read(new("a &lt; b"))
     (unit,) = xliff2.Xliff2File.parsestring(document.written([("A < B",)])).units
     assert (str(unit.source), str(unit.target)) == ("a < b", "A < B")
+
+
+@pytest.mark.parametrize("count", [2_000, 2_001])
+def test_a_text_of_too_many_marks(count: int) -> None:
+    text = old("a" + "<x id='1'/>" * count, "<target>b</target>")
+    if count == 2_000:
+        assert len(read(text).segments[0].parts) == 2_001
+        return
+    with pytest.raises(DataError) as error:
+        read(text)
+    assert error.value.code == "D178"
 
 
 def test_writings_know_nothing_of_each_other() -> None:

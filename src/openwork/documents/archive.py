@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from openwork.base.errors import DataError
+from openwork.base.messages import msg
 from openwork.documents.document import MOST_BYTES
 
 MOST_ENTRIES = 10_000
@@ -47,14 +48,14 @@ class Archive:
 def read_archive(content: bytes, path: Path) -> Archive:
     """All entries. DataError for what is no archive, is damaged or encrypted, and for what unpacks to too much."""
     if content.startswith(_OLD_OFFICE):
-        raise damaged(path, "it is encrypted, or in the format of Word before 2007")
+        raise not_office_document(path, msg("it is encrypted, or in the format of Word before 2007"))
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as file:
             infos = file.infolist()
             _check(infos, len(content), path)
             return Archive(tuple((info, file.read(info)) for info in infos), file.comment)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError, RuntimeError) as error:
-        raise damaged(path, str(error)) from error
+        raise not_office_document(path, str(error)) from error
 
 
 def _check(infos: list[zipfile.ZipInfo], size: int, path: Path) -> None:
@@ -68,17 +69,17 @@ def _check(infos: list[zipfile.ZipInfo], size: int, path: Path) -> None:
             code="D182",
         )
     if len({info.filename for info in infos}) < len(infos):
-        raise damaged(path, "two entries have the same name")
+        raise not_office_document(path, msg("two entries have the same name"))
     for info in infos:
         if info.filename.startswith(("/", "\\")) or ".." in PurePosixPath(info.filename.replace("\\", "/")).parts:
-            raise damaged(path, f"the name of an entry leads out of the archive: {info.filename!r}")
+            raise not_office_document(path, msg(f"the name of an entry leads out of the archive: {info.filename!r}"))
         if info.flag_bits & _ENCRYPTED:
-            raise damaged(path, "it is encrypted")
+            raise not_office_document(path, msg("it is encrypted"))
         if info.compress_type not in _METHODS:
-            raise damaged(path, f"an entry has the unknown compression {info.compress_type}")
+            raise not_office_document(path, msg(f"an entry has the unknown compression {info.compress_type}"))
 
 
-def damaged(path: Path, why: str) -> DataError:
+def not_office_document(path: Path, why: str) -> DataError:
     """The error for what is no office document that can be read."""
     return DataError(
         f"{path}: the document cannot be opened",

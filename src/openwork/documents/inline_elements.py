@@ -1,18 +1,20 @@
 """Texts of XML formats, with elements inside them, as texts with marks; and back."""
 
+from collections import deque
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from enum import Enum, auto
+from pathlib import Path
 
 from openwork.documents.segments import Mark, Parts, Role, Tag, joined, marks_of, paired
-from openwork.documents.xml_file import Element, local_name, text_of, xml_text
+from openwork.documents.xml_file import MOST_MARKS, Element, local_name, text_of, too_many, xml_text
 
 _NAMING = ("id", "x", "i", "startRef")  # attributes that name an element, and agree in source and target
 _ITS = "{http://www.w3.org/2005/11/its}translate"
 
 
-class Inline(Enum):
+class InlineRole(Enum):
     """What an element within a text becomes."""
 
     AROUND = auto()  # a pair of marks around its content
@@ -25,7 +27,7 @@ class Inline(Enum):
 class InlineKind:
     """How an element is read. `pair` and `by`: the name of its kind of pair, and the attributes that name the pair."""
 
-    inline: Inline
+    inline: InlineRole
     pair: str = ""
     by: tuple[str, ...] = ()
 
@@ -33,7 +35,7 @@ class InlineKind:
 Kinds = Mapping[str, InlineKind]
 """By local name; elements that are not in it are `WHOLE`."""
 
-_WHOLE = InlineKind(Inline.WHOLE)
+_WHOLE = InlineKind(InlineRole.WHOLE)
 
 
 def split_edges(parts: Parts) -> tuple[str, Parts, str]:
@@ -63,12 +65,15 @@ class InlineText:
 
     parts: Parts
 
-    def __init__(self, element: Element, kinds: Kinds) -> None:
+    def __init__(self, element: Element, kinds: Kinds, path: Path) -> None:
+        """DataError for a text of too many marks: pairs are looked for in a time with the square of their number."""
         self._kinds = kinds
         self._items: list[str | Tag] = []
         self._elements: list[Element] = []  # of each tag
         self._count = 0  # elements whose content was read
         self._collect(element)
+        if len(self._elements) > MOST_MARKS:
+            raise too_many(path, element.sourceline)
         parts = paired(self._items)
         marks = [(mark.key, mark.role) for mark in marks_of(parts)]
         self._by_mark = dict(zip(marks, self._elements, strict=True))
@@ -76,15 +81,15 @@ class InlineText:
 
     def keyed_as(self, source: "InlineText") -> Parts:
         """The parts, with the keys of the source for marks of the same elements."""
-        free: dict[tuple[Role, str, str], list[int]] = {}
+        free: dict[tuple[Role, str, str], deque[int]] = {}
         for (key, role), element in source._by_mark.items():
-            free.setdefault((role, *_naming(element)), []).append(key)
+            free.setdefault((role, *_naming(element)), deque()).append(key)
         keys: dict[int, int] = {}
         fresh = len(source._by_mark)
         for (key, role), element in self._by_mark.items():
             if role is not Role.CLOSE:
                 known = free.get((role, *_naming(element)))
-                keys[key] = known.pop(0) if known else fresh
+                keys[key] = known.popleft() if known else fresh
                 fresh += not known
         return tuple(
             part if isinstance(part, str) else Mark(keys[part.key], part.role, part.text) for part in self.parts
@@ -101,7 +106,7 @@ class InlineText:
                 _append_text(parents[-1], xml_text(part))
                 continue
             element = self._by_mark[part.key, part.role]
-            is_around = self._kind(element).inline is Inline.AROUND and part.role is not Role.ALONE
+            is_around = self._kind(element).inline is InlineRole.AROUND and part.role is not Role.ALONE
             if is_around and part.role is Role.CLOSE:
                 parents.pop()
                 continue
@@ -128,18 +133,18 @@ class InlineText:
 
     def _collect_child(self, child: Element, parent: str) -> None:
         kind = self._kind(child)
-        if kind.inline is Inline.AROUND:
+        if kind.inline is InlineRole.AROUND:
             name = f"around {self._count}"
             self._add(Tag(name, Role.OPEN), child)
             self._collect(child)
             self._add(Tag(name, Role.CLOSE), child)
             return
         named = next((value for key in kind.by if (value := child.get(key)) is not None), None)
-        if kind.inline is Inline.WHOLE or named is None:
+        if kind.inline is InlineRole.WHOLE or named is None:
             text = text_of(child) if local_name(child) == "mrk" else ""
             self._add(Tag("", Role.ALONE, text), child)
         else:
-            role = Role.OPEN if kind.inline is Inline.BEGIN else Role.CLOSE
+            role = Role.OPEN if kind.inline is InlineRole.BEGIN else Role.CLOSE
             self._add(Tag(f"{kind.pair} {named} in {parent}", role), child)
 
     def _add(self, tag: Tag, element: Element) -> None:
@@ -154,7 +159,8 @@ def _naming(element: Element) -> tuple[str, str]:
 def _append_text(parent: Element, text: str) -> None:
     if not text:
         return
-    if len(parent):
-        parent[-1].tail = (parent[-1].tail or "") + text
-    else:
+    last = next(parent.iterchildren(reversed=True), None)  # lxml counts children one by one for len() and [-1]
+    if last is None:
         parent.text = (parent.text or "") + text
+    else:
+        last.tail = (last.tail or "") + text

@@ -29,7 +29,7 @@ Piece = tuple[Element, Element | None]
 
 
 @dataclass(frozen=True)
-class _Text:
+class _Words:
     text: str
     piece: Piece
 
@@ -58,7 +58,7 @@ class _Holder:
         return (*self.ends[0], *_all_pieces(self.atoms), *self.ends[1])
 
 
-_Atom = _Text | _Thing | _Holder
+_Atom = _Words | _Thing | _Holder
 
 
 class WordParagraph:
@@ -107,8 +107,8 @@ class WordParagraph:
             if isinstance(atom, _Thing):
                 waiting.append(atom)
                 continue
-            run = atom.piece[1] if isinstance(atom, _Text) else None
-            is_other = isinstance(atom, _Text) and _format(run) != _format(main)
+            run = atom.piece[1] if isinstance(atom, _Words) else None
+            is_other = isinstance(atom, _Words) and _format(run) != _format(main)
             if opened is not None and not (is_other and _format(run) == _format(opened)):
                 self._add(Tag("format", Role.CLOSE), opened)
                 opened = None
@@ -118,7 +118,7 @@ class WordParagraph:
             if is_other and opened is None:
                 opened = run
                 self._add(Tag("format", Role.OPEN), run)
-            if isinstance(atom, _Text):
+            if isinstance(atom, _Words):
                 self._items.append(atom.text)
             elif atom is not None:
                 name = f"holder {len(self._items)}"
@@ -149,9 +149,9 @@ def _run_atoms(run: Element) -> Iterator[_Atom]:
     for child in run:
         name = local_name(child)
         if name == "t":
-            yield _Text(_text(child), (child, run))
+            yield _Words(_text(child), (child, run))
         elif name == "noBreakHyphen":
-            yield _Text(_SEEN_AS[name], (child, run))
+            yield _Words(_SEEN_AS[name], (child, run))
         elif name not in _PROPERTIES and name not in _DROPPED:
             yield _thing(child, run)
 
@@ -182,33 +182,35 @@ def _text(element: Element) -> str:
 def _fields(atoms: Sequence[_Atom]) -> "tuple[_Atom, ...]":
     """Atoms with each field as one; a link is a holder of its text, any other field is computed and stays."""
     found: list[_Atom] = []
-    place = 0
-    while place < len(atoms):
-        end = _place_of(atoms, place, "end")
-        if end is None:
-            found.append(atoms[place])
-            place += 1
-            continue
-        separate = _place_of(atoms, place, "separate")
+    places = _places_of_fields(atoms)
+    begin = 0
+    while begin < len(atoms):
+        separate, end = places.get(begin, (None, begin))
         shown = () if separate is None else atoms[separate + 1 : end]
-        if separate is not None and _is_link(_instruction(atoms[place:separate])):
-            found.append(_Holder(_fields(shown), ends=(_all_pieces(atoms[place : separate + 1]), _pieces(atoms[end]))))
+        if begin not in places:
+            found.append(atoms[begin])
+        elif separate is not None and _is_link(_instruction(atoms[begin:separate])):
+            found.append(_Holder(_fields(shown), ends=(_all_pieces(atoms[begin : separate + 1]), _pieces(atoms[end]))))
         else:
-            found.append(_Thing(_all_pieces(atoms[place : end + 1]), "".join(map(_shown, shown))))
-        place = end + 1
+            found.append(_Thing(_all_pieces(atoms[begin : end + 1]), "".join(map(_shown, shown))))
+        begin = end + 1
     return tuple(found)
 
 
-def _place_of(atoms: Sequence[_Atom], begin: int, kind: str) -> int | None:
-    """The place of the character of a kind, "separate" or "end", of the field that begins at a place of this row."""
-    depth = 0
-    for place in range(begin, len(atoms)):
-        found = _field_character(atoms[place])
-        depth += found == "begin"
-        if not depth or (depth == 1 and found == kind):
-            return place if depth else None
-        depth -= found == "end"
-    return None
+def _places_of_fields(atoms: Sequence[_Atom]) -> dict[int, tuple[int | None, int]]:
+    """By the place where a field begins: where its result begins, if it has one, and where it ends, in the same row."""
+    found: dict[int, tuple[int | None, int]] = {}
+    opened: list[tuple[int, int | None]] = []
+    for place, atom in enumerate(atoms):
+        character = _field_character(atom)
+        if character == "begin":
+            opened.append((place, None))
+        elif character == "separate" and opened:
+            opened[-1] = (opened[-1][0], place)
+        elif character == "end" and opened:
+            begin, separate = opened.pop()
+            found[begin] = (separate, place)
+    return found
 
 
 def _field_character(atom: _Atom) -> str:
@@ -227,7 +229,7 @@ def _is_link(instruction: str | None) -> bool:
 
 
 def _pieces(atom: _Atom) -> tuple[Piece, ...]:
-    return (atom.piece,) if isinstance(atom, _Text) else atom.pieces
+    return (atom.piece,) if isinstance(atom, _Words) else atom.pieces
 
 
 def _all_pieces(atoms: Sequence[_Atom]) -> tuple[Piece, ...]:
@@ -264,7 +266,7 @@ def _main_format(atoms: Sequence[_Atom]) -> Element | None:
     counts: Counter[tuple[Any, ...]] = Counter()
     runs: dict[tuple[Any, ...], Element] = {}
     for atom in atoms:
-        if isinstance(atom, _Text):
+        if isinstance(atom, _Words):
             key = _format(atom.piece[1])
             counts[key] += len(atom.text)
             runs.setdefault(key, atom.piece[1])

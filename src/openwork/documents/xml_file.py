@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from openwork.base.errors import DataError
+from openwork.base.messages import msg
 from openwork.documents.libraries import need
 
 DEEPEST = 200  # nested elements
 MOST_ELEMENTS = 2_000_000  # elements and attributes; a tree has some 100 bytes for each
+MOST_MARKS = 2_000  # elements of a text
 _MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _BEGINS = {b"<\0": "utf-16-le", b"\0<": "utf-16-be"}  # UTF-16 without a mark
 _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -136,12 +138,7 @@ class _Outline:
         self._depth += 1
         self._count += 1 + len(attributes)
         if self._depth > DEEPEST or self._count > MOST_ELEMENTS:
-            raise DataError(
-                f"{self._path}:{self._parser.CurrentLineNumber}: the document has too many elements",
-                why=f"more than {DEEPEST} within each other, or {MOST_ELEMENTS:,} elements and attributes in all",
-                hint="check that the file is what its name says, or cut it into parts",
-                code="D178",
-            )
+            raise too_many(self._path, self._parser.CurrentLineNumber)
 
     def _stop(self, name: str) -> None:
         self._depth -= 1
@@ -164,6 +161,21 @@ def _malformed(path: Path, line: int, why: str) -> DataError:
         hint="mend the file, or export it again; `xmllint --noout FILE` checks it",
         code="D176",
     )
+
+
+def too_many(path: Path, line: int) -> DataError:
+    """The error for what is nested too deeply or too large."""
+    return DataError(
+        f"{path}:{line}: the document has too many elements",
+        why=f"more than {DEEPEST} within each other, {MOST_MARKS:,} in a text, or {MOST_ELEMENTS:,} with attributes",
+        hint="check that the file is what its name says, or cut it into parts",
+        code="D178",
+    )
+
+
+def other_root(root: Element) -> str:
+    """The cause where the outermost element is not that of a format."""
+    return msg(f"its outermost element is <{local_name(root)}>")
 
 
 def not_of_kind(path: Path, kind: str, why: str) -> DataError:

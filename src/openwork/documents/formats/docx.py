@@ -9,7 +9,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from openwork.documents.archive import damaged, read_archive
+from openwork.base.messages import msg
+from openwork.documents.archive import not_office_document, read_archive
 from openwork.documents.document import Document, DocumentSettings
 from openwork.documents.inline_elements import has_words
 from openwork.documents.libraries import need
@@ -57,7 +58,7 @@ class WordDocument:
         """The entries with text, the main one first."""
         types = self._archive.named(_TYPES)
         if types is None:
-            raise damaged(self._path, f"it has no {_TYPES}")
+            raise not_office_document(self._path, msg(f"it has no {_TYPES}"))
         said = [
             (element.get("PartName", "").lstrip("/"), element.get("ContentType", ""))
             for element in read_xml(types, self._path).root
@@ -65,14 +66,14 @@ class WordDocument:
         ]
         main = [name for name, kind in said if _MAIN.search(kind)]
         if len(main) != 1:
-            raise damaged(self._path, "it has no main part of a Word document")
+            raise not_office_document(self._path, msg("no entry is the main part of a Word document"))
         return main + [name for name, kind in said if _OTHERS.search(kind)]
 
     def _read(self, name: str) -> tuple[XmlFile, list[tuple[int, WordParagraph]]]:
         """A part, and its paragraphs with words, each with its number in the part."""
         content = self._archive.named(name)
         if content is None:
-            raise damaged(self._path, f"it has no {name}")
+            raise not_office_document(self._path, msg(f"it has no {name}"))
         file = read_xml(content, Path(f"{self._path}:{name}"))
         elements = [element for element in file.root.iter("{*}p") if _is_word(element)]
         found = [(number, WordParagraph(element)) for number, element in enumerate(elements, start=1)]

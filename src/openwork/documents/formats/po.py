@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from openwork.base.errors import DataError
+from openwork.base.messages import msg
 from openwork.documents.document import Document, DocumentSettings, decoded
 from openwork.documents.libraries import need
 from openwork.documents.segments import Parts, Segment, plain
@@ -30,7 +31,7 @@ _UTF8 = ("utf-8", "utf8")
 _PLACEHOLDERS = ("charset", "us-ascii", "ascii")  # of templates; they become UTF-8
 _COMMENT = re.compile(r"^\s*#(?!~)([,.:|]?)\s*")  # gettext needs no space there, polib does
 _STATEMENT = re.compile(r'(?:msg(?:ctxt|id|id_plural|str|str\[\d\])\s+)?"(?:[^"\\]|\\.)*"')
-_NO_STATEMENT = "it is neither a keyword and a text in quotes nor a comment"
+_NO_STATEMENT = msg("it is neither a keyword and a text in quotes nor a comment")
 _MSGID = re.compile(r"\s*(?:#~\s*)?msgid\s")
 _MOST_LINES, _LARGEST = 2_000, 200_000  # lines and characters of an entry
 _BOM = "\ufeff"
@@ -49,7 +50,7 @@ class _Lines(str):
 
 
 @dataclass(frozen=True)
-class _Text:
+class _EntryText:
     """A text of an entry. `forms`: which plural forms its translation is for; empty without plural forms."""
 
     entry: _Entry
@@ -61,7 +62,7 @@ class _Text:
         return self.entry.msgstr_plural.get(self.forms[0], "") if self.forms else self.entry.msgstr
 
 
-class Catalogue:
+class PoFile:
     """A PO file: its lines, its entries, and the lines of each entry."""
 
     def __init__(self, content: bytes, path: Path) -> None:
@@ -91,17 +92,20 @@ class Catalogue:
             self._translate(lines, list(group))
         return "".join(lines).encode()
 
-    def _texts_of(self, entry: _Entry) -> list[_Text]:
+    def _texts_of(self, entry: _Entry) -> list[_EntryText]:
         if entry.obsolete:
             return []
         if not entry.msgid_plural:
-            return [_Text(entry, entry.msgid, ())]
+            return [_EntryText(entry, entry.msgid, ())]
         count = self._form_count or len(entry.msgstr_plural)
         if count == 1:
-            return [_Text(entry, entry.msgid_plural, (0,))]
-        return [_Text(entry, entry.msgid, (0,)), _Text(entry, entry.msgid_plural, tuple(range(1, max(count, 2))))]
+            return [_EntryText(entry, entry.msgid_plural, (0,))]
+        return [
+            _EntryText(entry, entry.msgid, (0,)),
+            _EntryText(entry, entry.msgid_plural, tuple(range(1, max(count, 2)))),
+        ]
 
-    def _segment(self, text: _Text) -> Segment:
+    def _segment(self, text: _EntryText) -> Segment:
         current = text.current.strip()
         is_whole = all(text.entry.msgstr_plural.get(form, "").strip() for form in text.forms)
         is_final = bool(current) and is_whole and not text.entry.fuzzy
@@ -118,9 +122,9 @@ class Catalogue:
     def _check_spans(self, path: Path) -> None:
         for text in self._texts:
             if not any(self._lines[n].lstrip().startswith("msgstr") for n in self._span(text.entry)):
-                raise _not_po(path, "an entry has no msgstr", self._first_line(text.entry))
+                raise _not_catalogue(path, msg("an entry has no msgstr"), self._first_line(text.entry))
 
-    def _translate(self, lines: list[str], texts: list[tuple[_Text, Parts | None]]) -> None:
+    def _translate(self, lines: list[str], texts: list[tuple[_EntryText, Parts | None]]) -> None:
         """Writes the translations of one entry into its lines; those that go become empty strings."""
         if all(translation is None for _, translation in texts):
             return
@@ -165,8 +169,8 @@ def _parsed(lines: list[str], path: Path) -> Any:
         return polib.pofile(text, encoding="utf-8")
     except (OSError, ValueError, LookupError, TypeError) as error:
         found = re.search(r"line (\d+)\)(?:: (.*))?", str(error))
-        why = (found and found[2]) or "the line is not in its place"
-        raise _not_po(path, why, int(found[1]) if found else 1) from error
+        why = (found and found[2]) or msg("the line is not in its place")
+        raise _not_catalogue(path, why, int(found[1]) if found else 1) from error
 
 
 def _check_lines(lines: list[str], path: Path) -> None:
@@ -177,14 +181,16 @@ def _check_lines(lines: list[str], path: Path) -> None:
     begin = size = count = 0
     for number, line in enumerate(lines, start=1):
         if not line.lstrip().startswith("#") and line.strip() and not _STATEMENT.fullmatch(line.strip()):
-            raise _not_po(path, _NO_STATEMENT, number)
+            raise _not_catalogue(path, _NO_STATEMENT, number)
         if _MSGID.match(line):
             begin, size, count = number, len(line), 1
         elif line.strip() and not line.startswith("#:"):
             size += len(line)
             count += 1
         if size > _LARGEST or count > _MOST_LINES:
-            raise _not_po(path, f"an entry has more than {_MOST_LINES:,} lines or {_LARGEST:,} characters", begin)
+            raise _not_catalogue(
+                path, msg(f"an entry has more than {_MOST_LINES:,} lines or {_LARGEST:,} characters"), begin
+            )
 
 
 def _encoding(file: Any, path: Path) -> str:
@@ -219,7 +225,7 @@ def _without_fuzzy(line: str) -> str:
     return f"#, {', '.join(flags)}{_end_of(line)}" if flags else ""
 
 
-def _not_po(path: Path, why: str, line: int) -> DataError:
+def _not_catalogue(path: Path, why: str, line: int) -> DataError:
     return DataError(
         f"{path}:{line}: the document is not PO from this line on",
         why=why,
@@ -230,4 +236,4 @@ def _not_po(path: Path, why: str, line: int) -> DataError:
 
 def read_po(content: bytes, path: Path, settings: DocumentSettings) -> Document:
     """A PO file. DataError for what is no PO, and for an encoding other than UTF-8."""
-    return Catalogue(content, path)
+    return PoFile(content, path)

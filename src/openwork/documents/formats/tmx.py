@@ -10,22 +10,32 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from openwork.base.errors import DataError
+from openwork.base.messages import msg
 from openwork.documents.document import Document, DocumentSettings
-from openwork.documents.inline_elements import Inline, InlineKind, InlineText, has_words
+from openwork.documents.inline_elements import InlineKind, InlineRole, InlineText, has_words
 from openwork.documents.segments import Parts, Segment, plain
-from openwork.documents.xml_file import Element, XmlFile, insert_after, local_name, not_of_kind, read_xml, sibling_name
+from openwork.documents.xml_file import (
+    Element,
+    XmlFile,
+    insert_after,
+    local_name,
+    not_of_kind,
+    other_root,
+    read_xml,
+    sibling_name,
+)
 
 _KINDS = {
-    "hi": InlineKind(Inline.AROUND),
-    "bpt": InlineKind(Inline.BEGIN, "bpt", ("i",)),
-    "ept": InlineKind(Inline.END, "bpt", ("i",)),
+    "hi": InlineKind(InlineRole.AROUND),
+    "bpt": InlineKind(InlineRole.BEGIN, "bpt", ("i",)),
+    "ept": InlineKind(InlineRole.END, "bpt", ("i",)),
 }
 _LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 _ANY = "*all*"
 
 
 @dataclass(frozen=True)
-class _Unit:
+class _MemoryUnit:
     """A `<tu>`. `last`: its last `<tuv>`; `target`: that of the target language."""
 
     holder: Element
@@ -41,12 +51,12 @@ class Tmx:
         self._content, self._path = content, path
         file = read_xml(content, path)
         if local_name(file.root) != "tmx":
-            raise not_of_kind(path, "TMX", f"its outermost element is <{local_name(file.root)}>")
+            raise not_of_kind(path, "TMX", other_root(file.root))
         self._source = settings.source
         if settings.target is None:
-            raise _unknown(path, "the target")
+            raise _unknown_language(path, msg("the target"))
         self._target = settings.target
-        self._segments = [_segment(unit, number) for number, unit in enumerate(self._units(file), start=1)]
+        self._segments = [self._segment(unit, number) for number, unit in enumerate(self._units(file), start=1)]
 
     @property
     def segments(self) -> Sequence[Segment]:
@@ -61,7 +71,7 @@ class Tmx:
                 self._translate(unit, translation)
         return file.written()
 
-    def _units(self, file: XmlFile) -> list[_Unit]:
+    def _units(self, file: XmlFile) -> list[_MemoryUnit]:
         """The units with words in the source language, in order."""
         header = file.root.find("{*}header")
         general = None if header is None else header.get("srclang")
@@ -70,18 +80,24 @@ class Tmx:
             variants = holder.findall("{*}tuv")
             source_language = self._source or holder.get("srclang", general)
             if source_language in (None, _ANY):
-                raise _unknown(self._path, "the source")
+                raise _unknown_language(self._path, msg("the source"))
             source = _variant(variants, source_language)
             segment = None if source is None else source.find("{*}seg")
             if segment is None:
                 continue
-            text = InlineText(segment, _KINDS)
+            text = InlineText(segment, _KINDS, self._path)
             if has_words(text.parts):
                 target = _variant([variant for variant in variants if variant is not source], self._target)
-                found.append(_Unit(holder, text, variants[-1], target))
+                found.append(_MemoryUnit(holder, text, variants[-1], target))
         return found
 
-    def _translate(self, unit: _Unit, translation: Parts) -> None:
+    def _segment(self, unit: _MemoryUnit, number: int) -> Segment:
+        place = f"line {unit.holder.sourceline}, unit {unit.holder.get('tuid', number)}"
+        segment = None if unit.target is None else unit.target.find("{*}seg")
+        current = () if segment is None else InlineText(segment, _KINDS, self._path).keyed_as(unit.source)
+        return Segment(unit.source.parts, place, current, bool(plain(current).strip()))
+
+    def _translate(self, unit: _MemoryUnit, translation: Parts) -> None:
         target = unit.target
         if target is None:
             target = unit.last.makeelement(unit.last.tag, {_LANGUAGE: self._target})
@@ -93,13 +109,6 @@ class Tmx:
             segment.tail = unit.last[-1].tail if len(unit.last) else None
             target.append(segment)
         unit.source.fill(segment, translation)
-
-
-def _segment(unit: _Unit, number: int) -> Segment:
-    place = f"line {unit.holder.sourceline}, unit {unit.holder.get('tuid', number)}"
-    segment = None if unit.target is None else unit.target.find("{*}seg")
-    current = () if segment is None else InlineText(segment, _KINDS).keyed_as(unit.source)
-    return Segment(unit.source.parts, place, current, bool(plain(current).strip()))
 
 
 def _variant(variants: Sequence[Element], language: str | None) -> Element | None:
@@ -114,7 +123,7 @@ def _normal(code: str | None) -> str:
     return (code or "").strip().lower().replace("_", "-")
 
 
-def _unknown(path: Path, side: str) -> DataError:
+def _unknown_language(path: Path, side: str) -> DataError:
     return DataError(
         f"{path}: which language of the memory is {side}?",
         why="a unit of TMX can have many languages",

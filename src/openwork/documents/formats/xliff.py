@@ -13,28 +13,38 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from openwork.base.messages import msg
 from openwork.documents.document import Document, DocumentSettings
-from openwork.documents.inline_elements import Inline, InlineKind, InlineText, has_words
+from openwork.documents.inline_elements import InlineKind, InlineRole, InlineText, has_words
 from openwork.documents.segments import Parts, Segment, plain
-from openwork.documents.xml_file import Element, XmlFile, insert_after, local_name, not_of_kind, read_xml, sibling_name
+from openwork.documents.xml_file import (
+    Element,
+    XmlFile,
+    insert_after,
+    local_name,
+    not_of_kind,
+    other_root,
+    read_xml,
+    sibling_name,
+)
 
 _KINDS = {
-    **dict.fromkeys(("g", "pc", "mrk"), InlineKind(Inline.AROUND)),
-    "bpt": InlineKind(Inline.BEGIN, "bpt", ("rid", "id")),
-    "ept": InlineKind(Inline.END, "bpt", ("rid", "id")),
-    "bx": InlineKind(Inline.BEGIN, "bx", ("rid", "id")),
-    "ex": InlineKind(Inline.END, "bx", ("rid", "id")),
-    "sc": InlineKind(Inline.BEGIN, "sc", ("id",)),
-    "ec": InlineKind(Inline.END, "sc", ("startRef",)),
-    "sm": InlineKind(Inline.BEGIN, "sm", ("id",)),
-    "em": InlineKind(Inline.END, "sm", ("startRef",)),
+    **dict.fromkeys(("g", "pc", "mrk"), InlineKind(InlineRole.AROUND)),
+    "bpt": InlineKind(InlineRole.BEGIN, "bpt", ("rid", "id")),
+    "ept": InlineKind(InlineRole.END, "bpt", ("rid", "id")),
+    "bx": InlineKind(InlineRole.BEGIN, "bx", ("rid", "id")),
+    "ex": InlineKind(InlineRole.END, "bx", ("rid", "id")),
+    "sc": InlineKind(InlineRole.BEGIN, "sc", ("id",)),
+    "ec": InlineKind(InlineRole.END, "sc", ("startRef",)),
+    "sm": InlineKind(InlineRole.BEGIN, "sm", ("id",)),
+    "em": InlineKind(InlineRole.END, "sm", ("startRef",)),
 }
 _FINAL = {"1": ("translated", "signed-off", "final"), "2": ("translated", "reviewed", "final")}
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 
 
 @dataclass(frozen=True)
-class _Unit:
+class _TransUnit:
     """A `<trans-unit>` or `<segment>`. `last`: the element that its target follows."""
 
     holder: Element
@@ -65,7 +75,7 @@ class Xliff:
                 self._translate(unit, translation)
         return file.written()
 
-    def _units(self, file: XmlFile) -> list[_Unit]:
+    def _units(self, file: XmlFile) -> list[_TransUnit]:
         """The units with words to translate, in order."""
         root, found = file.root, []
         for holder in root.iter(sibling_name(root, "trans-unit" if self._version == "1" else "segment")):
@@ -73,20 +83,20 @@ class Xliff:
             source = source if cut is None else cut
             if source is None or not _is_to_translate(holder):
                 continue
-            text = InlineText(source, _KINDS)
+            text = InlineText(source, _KINDS, self._path)
             if has_words(text.parts):
-                found.append(_Unit(holder, text, source, target))
+                found.append(_TransUnit(holder, text, source, target))
         return found
 
-    def _segment(self, unit: _Unit) -> Segment:
+    def _segment(self, unit: _TransUnit) -> Segment:
         named = unit.holder if self._version == "1" else unit.holder.getparent()
         place = f"line {unit.holder.sourceline}, unit {named.get('id', '-')}"
         if unit.target is None:
             return Segment(unit.source.parts, place)
-        current = InlineText(unit.target, _KINDS).keyed_as(unit.source)
+        current = InlineText(unit.target, _KINDS, self._path).keyed_as(unit.source)
         return Segment(unit.source.parts, place, current, self._is_final(unit, current))
 
-    def _is_final(self, unit: _Unit, current: Parts) -> bool:
+    def _is_final(self, unit: _TransUnit, current: Parts) -> bool:
         """By its state; without one, a text of 1.2 must differ from its source."""
         assert unit.target is not None
         if not plain(current).strip():
@@ -98,7 +108,7 @@ class Xliff:
             return state in _FINAL[self._version]
         return self._version == "2" or plain(current) != plain(unit.source.parts)
 
-    def _translate(self, unit: _Unit, translation: Parts) -> None:
+    def _translate(self, unit: _TransUnit, translation: Parts) -> None:
         target = unit.target
         if target is None:
             target = unit.last.makeelement(sibling_name(unit.last, "target"))
@@ -122,10 +132,10 @@ class Xliff:
 def _version(file: XmlFile, path: Path) -> str:
     """1 or 2."""
     if local_name(file.root) != "xliff":
-        raise not_of_kind(path, "XLIFF", f"its outermost element is <{local_name(file.root)}>")
+        raise not_of_kind(path, "XLIFF", other_root(file.root))
     version = file.root.get("version", "")
     if version.partition(".")[0] not in _FINAL:
-        raise not_of_kind(path, "XLIFF", f"its version is {version!r}, not 1.2, 2.0 or 2.1")
+        raise not_of_kind(path, "XLIFF", msg(f"its version is {version!r}, not 1.2, 2.0 or 2.1"))
     return version.partition(".")[0]
 
 
