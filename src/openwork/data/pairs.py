@@ -25,7 +25,6 @@ from openwork.data.records import Pair
 from openwork.data.settings import DataSettings, OriginSettings
 from openwork.data.sources import CorpusPart, PairSource, count_and_digest, filtered, hold_out, joined, source_of
 from openwork.data.store import TokenStore, write_store
-from openwork.signals.mel import SoundFrames
 from openwork.text.pair import TokenizerPair
 from openwork.text.placeholder_data import with_placeholders
 
@@ -144,14 +143,14 @@ def store_pairs(
     *,
     started: bool = False,
     sampling: Sampling | None = None,
-    speeds: Sequence[float] = (),
+    changes: Sequence[Any] = (),
     placeholder_share: float = 0.0,
     report: Callable[[str], None] = lambda text: None,
 ) -> TokenStore:
     """The token store of these pairs; one that was made of the same pairs and tokenizers is used again, if it is whole.
 
-    With `sampling`, the store has several versions of all pairs, each segmented anew. `placeholder_share`: of the pairs
-    that get a placeholder.
+    With `sampling`, the store has several versions of all pairs, each segmented anew. `changes`: ways in
+    which each source is read, keywords of its encoder. `placeholder_share`: of the pairs that get a placeholder.
     ConfigError for other pairs when the training has `started`: it could not continue with them.
     """
     made_of = f"{pairs.identity} {tokenizers.fingerprint}{f' {sampling}' if sampling else ''}"
@@ -180,8 +179,8 @@ def store_pairs(
 
     if sampling:
         encoded = _sampled(read, tokenizers, sampling)
-    elif isinstance(tokenizers.encoder, SoundFrames):
-        encoded = _at_speeds(read, tokenizers, tokenizers.encoder, speeds or (1.0,))
+    elif changes:
+        encoded = _changed(read, tokenizers, changes)
     else:
         encoded = encoded_pairs(read(), tokenizers)
     form = tokenizers.encoder.numbers
@@ -200,13 +199,11 @@ def _sampled(read: ReadPairs, tokenizers: TokenizerPair, sampling: Sampling) -> 
             yield from tokenizers.encode_pairs(*chunk, (encoders[0], encoders[1]))
 
 
-def _at_speeds(
-    read: ReadPairs, tokenizers: TokenizerPair, encoder: SoundFrames, speeds: Sequence[float]
-) -> Iterator[tuple[Any, list[int]]]:
-    """All sounds at the first speed, then all at the next."""
-    for speed in speeds:
-        encoders = partial(encoder.encode_batch, speed=speed), tokenizers.target.encode_batch
-        for chunk in _chunks(read(), encoder.at_once):
+def _changed(read: ReadPairs, tokenizers: TokenizerPair, changes: Sequence[Any]) -> Iterator[tuple[Any, list[int]]]:
+    """All sources in the first way, then all in the next."""
+    for change in changes:
+        encoders = partial(tokenizers.encoder.encode_batch, **change), tokenizers.target.encode_batch
+        for chunk in _chunks(read(), tokenizers.encoder.at_once):
             yield from tokenizers.encode_pairs(*chunk, encoders)
 
 

@@ -88,12 +88,11 @@ def prepare_corpus(
     store = partial(store_pairs, tokenizers=tokenizers, started=started, report=report)
     text, training = settings.text, settings.training
     sampling = Sampling(text.sampling, text.samplings, training.seed) if text.sampling > 0 else None
-    speeds = () if settings.sound is None else settings.sound.speeds
     train_store = store(
         folder.stores / "train",
         splits.train,
         sampling=sampling,
-        speeds=speeds,
+        changes=settings.changes,
         placeholder_share=text.placeholder_share if tokenizers.placeholders else 0.0,
     )
     validation_sentences, metric = training.validation_sentences, training.metric

@@ -22,6 +22,15 @@ def cut(pixels: Pixels, patch: int) -> NDArray[np.uint8]:
     return squares.transpose(0, 2, 4, 1, 3).reshape(-1, channels * patch * patch)
 
 
+def moved(pixels: Pixels, shift: tuple[int, int]) -> Pixels:
+    """The picture (height, width, channels) moved down and to the right; pixels at the edge fill what is left open."""
+    height, width, _ = pixels.shape
+    rows, columns = (
+        np.clip(np.arange(size) - by, 0, size - 1) for size, by in zip((height, width), shift, strict=True)
+    )
+    return pixels[rows][:, columns]
+
+
 class PicturePatches(SourceEncoder):
     """Reads pictures, each a path or an array of pixels, as the settings say; with a question where they have words."""
 
@@ -37,11 +46,16 @@ class PicturePatches(SourceEncoder):
     def size(self) -> int:
         return self._form.features
 
-    def encode_batch(self, sources: Sequence[Picture | tuple[Picture, str]]) -> list[NDArray[np.uint8]]:
-        """The patches (patch, features) of each picture in bytes. DataError names one that cannot be read."""
+    def encode_batch(
+        self, sources: Sequence[Picture | tuple[Picture, str]], shift: tuple[int, int] = (0, 0)
+    ) -> list[NDArray[np.uint8]]:
+        """The patches (patch, features) of each picture in bytes. DataError names one that cannot be read.
+
+        `shift`: pixels that it is moved down and to the right.
+        """
         settings = self.settings
         asked = (parted(source, settings.words) for source in sources)
         return [
-            with_question(cut(read_picture(picture, settings), settings.patch), words, settings.words)
+            with_question(cut(moved(read_picture(picture, settings), shift), settings.patch), words, settings.words)
             for picture, words in asked
         ]

@@ -40,7 +40,18 @@ class PictureSettings(Settings):
         (0.5,), "what the rest is divided by: one for all channels, or one each", "the authors' own vision_transformer"
     )
 
+    shift: Annotated[int, Field(ge=0, le=64)] = option(
+        0,
+        "training pictures are also moved by so many pixels to each of four sides; epochs take turns",
+        "Krizhevsky et al. 2012, section 4.1",
+    )
     words: QuestionWords = option(None, "words of the questions that follow the paths, after a tab; none: no questions")
+
+    @property
+    def shifts(self) -> tuple[tuple[int, int], ...]:
+        """How far training pictures are moved, down and to the right."""
+        by = self.shift
+        return ((0, 0), (by, 0), (0, by), (-by, 0), (0, -by)) if by else ((0, 0),)
 
     @model_validator(mode="after")
     def _parts_fit(self) -> "PictureSettings":

@@ -1,5 +1,7 @@
 """The run file as a whole: the one place that knows which sections it has. No torch here."""
 
+from typing import Any
+
 from pydantic import model_validator
 
 from openwork.base.config import Settings
@@ -39,7 +41,14 @@ class RunSettings(Settings):
         """How many versions of the training pairs are kept, which epochs take in turns."""
         if self.text.sampling > 0:
             return self.text.samplings
-        return 1 if self.sound is None else len(self.sound.speeds)
+        return len(self.changes) or 1
+
+    @property
+    def changes(self) -> list[dict[str, Any]]:
+        """The ways in which each training source is read, as keywords of its encoder."""
+        if self.sound is not None:
+            return [{"speed": speed} for speed in self.sound.speeds]
+        return [{"shift": shift} for shift in self.picture.shifts] if self.picture is not None else []
 
     @model_validator(mode="after")
     def _tying_fits_vocabularies(self) -> "RunSettings":
