@@ -288,9 +288,12 @@ class Service:
         self.pool.wake()
 
     def _give_up(self, jobs: list[Job]) -> None:
+        """Leaves those that have no answer; `gather` may have cancelled them already."""
         for job in jobs:
-            if not job.answered.found.done():
-                job.answered.found.cancel()
+            found = job.answered.found
+            if not found.done():
+                found.cancel()
+            if found.cancelled():
                 self.pool.give_up(job)
-            elif not job.answered.found.cancelled():
-                job.answered.found.exception()  # taken note of
+            else:
+                found.exception()  # taken note of
