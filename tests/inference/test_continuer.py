@@ -4,41 +4,19 @@ import random
 from dataclasses import replace
 
 import pytest
-import torch
 
+from calling import language_model
 from openwork.bundles.bundle import Bundle
-from openwork.bundles.settings import BundleSettings
-from openwork.data.corpora.synthetic import copy
-from openwork.decoding.settings import DecodingSettings
 from openwork.inference.completer import Completer
 from openwork.inference.continued_text import ContinuedText, Prompt
 from openwork.inference.continuer import Continuer
 from openwork.inference.settings import settings_over
 from openwork.inference.translator import BatchTranslator
-from openwork.models.build import build_model
-from openwork.models.settings import DecoderSettings
-from openwork.text.pair import train_pair
 from openwork.text.pieces.kinds import KINDS
-from openwork.text.settings import TextSettings
 
 LENGTH = 9
 PROMPTS = ["a b c", "", "h", "a b c d e f g h a b", "  e", "e "]
 LINES = ["Ein Dienst für 20 € täglich", "日本語のテキスト", "𝄞 clef, naïve café", "a b c d e f g h"] * 3
-
-
-def language_model(**positions: object) -> Bundle:
-    """A model that has learnt nothing: what it says is odd, and always the same."""
-    lines = [pair.source for pair in copy("train", 200)]
-    tokenizers = train_pair(lines, lines, TextSettings(kind="byte-level", vocabulary_size=300))
-    settings = DecoderSettings.model_validate(
-        {"kind": "decoder", "width": 16, "heads": 2, "feedforward_width": 24, "layers": 1, "norm": "pre"} | positions
-    )
-    with torch.random.fork_rng():
-        torch.manual_seed(3)
-        model = build_model(settings, *2 * [tokenizers.source.vocabulary_size])
-        for parameter in model.parameters():
-            parameter.data.mul_(2.0)
-    return Bundle(BundleSettings(model=settings, decoding=DecodingSettings()), tokenizers, model.eval())
 
 
 @pytest.fixture(scope="module", params=[{}, {"positions": "learned", "maximum_length": 40}], ids=["any", "learned"])
@@ -90,9 +68,7 @@ def test_what_is_together_in_a_batch_makes_no_difference(bundle: Bundle) -> None
 
 
 def test_a_prompt_and_its_continuation_may_fill_the_model() -> None:
-    bundle = language_model(positions="learned", maximum_length=40)
-    never = bundle.settings.decoding.model_copy(update={"minimum_length": 40})
-    bundle = replace(bundle, settings=bundle.settings.model_copy(update={"decoding": never}))
+    bundle = language_model({"minimum_length": 40}, positions="learned", maximum_length=40)
     full = Prompt("a b c", 40 - len(bundle.tokenizers.source.encode("a b c")))
     found = Continuer(bundle).complete([full, Prompt("a", 3), replace(full, length=2)])
     assert [(one.pieces, one.finish) for one in found] == [(full.length, "length"), (3, "length"), (2, "length")]
