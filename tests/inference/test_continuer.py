@@ -8,8 +8,8 @@ import pytest
 from calling import language_model
 from openwork.bundles.bundle import Bundle
 from openwork.inference.completer import Completer
-from openwork.inference.continued_text import ContinuedText, Prompt
-from openwork.inference.continuer import Continuer
+from openwork.inference.continuation.continuer import Continuer
+from openwork.inference.continuation.text import ContinuedText, Prompt
 from openwork.inference.settings import settings_over
 from openwork.inference.translator import BatchTranslator
 from openwork.text.pieces.kinds import KINDS

@@ -57,7 +57,8 @@ def complete(*, bundle: Bundle, prompts: PromptOptions, searching: DecodingOptio
     prompts.check()
     loaded = load(bundle)
     from openwork.data.readers.lines import read_tsv
-    from openwork.inference import completer, dialogue
+    from openwork.inference import completer
+    from openwork.inference.continuation import dialogue
     from openwork.inference.filters.lines import answer_stream, streaming_filter
     from openwork.inference.filters.output import OutputFormat
     from openwork.inference.translator import BatchTranslator

@@ -12,7 +12,7 @@ from openwork.base.errors import UsageError
 from openwork.base.printing import json_text
 from openwork.bundles.bundle import Bundle
 from openwork.data.records import Pair
-from openwork.inference.dialogue import Dialogue, unmarked
+from openwork.inference.continuation.dialogue import Dialogue, unmarked
 from openwork.inference.filters.lines import Answer, LineFilter
 from openwork.inference.filters.output import OutputFormat
 from openwork.inference.requests import Request

@@ -15,8 +15,8 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import BaseModel
 
-from openwork.inference.continued_text import Prompt
-from openwork.inference.dialogue import ASSISTANT, USER, Dialogue, unmarked
+from openwork.inference.continuation.dialogue import ASSISTANT, USER, Dialogue, unmarked
+from openwork.inference.continuation.text import Prompt
 from openwork.serving.errors import TooLong, Unmet, error_body
 from openwork.serving.openai_bodies import (
     ChatAnswer,
@@ -36,7 +36,7 @@ from openwork.serving.openai_bodies import (
     Usage,
 )
 from openwork.serving.responses import unless_gone
-from openwork.serving.service import LONGEST, LONGEST_PROMPT, NotTranslated, Part, Sampling, ServedModel, Service
+from openwork.serving.service import LONGEST, LONGEST_PROMPT, NotTranslated, Part, SampledPrompts, ServedModel, Service
 from openwork.serving.settings import ServerSettings
 
 ANY_SEED = 1 << 63
@@ -133,7 +133,7 @@ class PromptRequests:
 
     def _sampling(
         self, model: ServedModel, asked: SamplingRequest, prompts: Sequence[str], tokens: Sequence[int]
-    ) -> Sampling:
+    ) -> SampledPrompts:
         """Each prompt `n` times, with its seed and length."""
         is_chat, made, counts = isinstance(asked, ChatRequest), [], []
         stops = (*asked.stops, USER) if is_chat else asked.stops
@@ -144,7 +144,7 @@ class PromptRequests:
                 made.append(Prompt(prompt, length, stops, is_chat, seed, sample))
                 counts.append(count)
         temperature, top_p = (1.0 if value is None else value for value in (asked.temperature, asked.top_p))
-        return Sampling(made, counts, temperature, top_p)
+        return SampledPrompts(made, counts, temperature, top_p)
 
 
 def add_openai(app: FastAPI, service: Service, settings: ServerSettings) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from openwork.inference.continued_text import Finish
+from openwork.inference.continuation.text import Finish
 from openwork.serving.service import MOST_ALTERNATIVES
 from openwork.serving.typed import Text
 

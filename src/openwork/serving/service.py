@@ -10,7 +10,7 @@ from openwork.base.errors import UsageError
 from openwork.base.tasks import command_for, task_of
 from openwork.bundles.folder import whole_bundle
 from openwork.bundles.settings import load_tokenizers, read_bundle_settings
-from openwork.inference.continued_text import Prompt
+from openwork.inference.continuation.text import Prompt
 from openwork.machine.available import cores
 from openwork.models.families import context, continues
 from openwork.runs.usable import usable_bundle
@@ -112,7 +112,7 @@ def named(paths: Sequence[Path]) -> dict[str, ServedModel]:
 
 
 @dataclass(frozen=True)
-class Sampling:
+class SampledPrompts:
     """Prompts with the tokens of each, and how their continuations are drawn; with the temperature 0 they are not."""
 
     prompts: Sequence[Prompt]
@@ -227,12 +227,12 @@ class Service:
         """
         return self._streamed(model, [self._job(model, text, 1, required, _Waiting(), stream=True)])
 
-    async def complete(self, model: ServedModel, sampling: Sampling) -> list[dict[str, Any]]:
+    async def complete(self, model: ServedModel, sampling: SampledPrompts) -> list[dict[str, Any]]:
         """The continuation of each prompt; errors as of `translate`."""
         jobs = [self._prompt_job(model, sampling, place, _Waiting()) for place in range(len(sampling.prompts))]
         return [best for (best,) in await self._answers(model, jobs)]
 
-    def stream_completions(self, model: ServedModel, sampling: Sampling) -> AsyncIterator[Part]:
+    def stream_completions(self, model: ServedModel, sampling: SampledPrompts) -> AsyncIterator[Part]:
         """The parts of all continuations as they are found; errors as of `stream`."""
         parts: asyncio.Queue[tuple[int, str | None]] = asyncio.Queue()
         places = range(len(sampling.prompts))
@@ -273,7 +273,7 @@ class Service:
         return Job((model.name, best), text, model.count_tokens(text), now, work, answered, is_alone=stream)
 
     def _prompt_job(
-        self, model: ServedModel, sampling: Sampling, place: int, answered: _Waiting, *, stream: bool = False
+        self, model: ServedModel, sampling: SampledPrompts, place: int, answered: _Waiting, *, stream: bool = False
     ) -> Job:
         now, prompt = asyncio.get_running_loop().time(), sampling.prompts[place]
         settings = {"temperature": sampling.temperature, "top_p": sampling.top_p}

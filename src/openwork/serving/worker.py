@@ -10,8 +10,8 @@ from typing import Any
 from openwork.base.errors import OpenworkError
 from openwork.bundles.bundle import Bundle
 from openwork.decoding.scoring import GivenUp
-from openwork.inference.continued_text import Prompt
-from openwork.inference.continuer import Continuer
+from openwork.inference.continuation.continuer import Continuer
+from openwork.inference.continuation.text import Prompt
 from openwork.inference.engine import TranslationPrecision
 from openwork.inference.guard import UsualTexts, flagged, usual_texts
 from openwork.inference.requests import Request

@@ -11,7 +11,7 @@ from openwork.decoding.rules import rules_for
 from openwork.decoding.scoring import GivenUp, nothing_given_up
 from openwork.decoding.settings import DecodingSettings
 from openwork.inference.batches import batches, padded
-from openwork.inference.continued_text import ContinuedText, Finish, Prompt
+from openwork.inference.continuation.text import ContinuedText, Finish, Prompt
 from openwork.inference.engine import Engine, TranslationPrecision
 
 BATCH_TOKENS = 4096  # padded positions of prompts and continuations that are searched together
