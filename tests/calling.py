@@ -84,6 +84,32 @@ def tiny_bundle() -> "Bundle":
     return make_golden(bundle, ["a b c", "d e"])
 
 
+def language_model(decoding: dict[str, object] | None = None, **model: object) -> "Bundle":
+    """A language model that has learnt nothing, with these settings of search and model."""
+    import torch
+
+    from openwork.bundles.bundle import Bundle
+    from openwork.bundles.settings import BundleSettings
+    from openwork.data.corpora.synthetic import copy
+    from openwork.decoding.settings import DecodingSettings
+    from openwork.models.build import build_model
+    from openwork.models.families import model_settings
+    from openwork.text.pair import train_pair
+    from openwork.text.settings import TextSettings
+
+    lines = [pair.source for pair in copy("train", 200)]
+    tokenizers = train_pair(lines, lines, TextSettings(kind="byte-level", vocabulary_size=300))
+    small = {"kind": "decoder", "width": 16, "heads": 2, "feedforward_width": 24, "layers": 1, "norm": "pre"}
+    settings = model_settings(small | model)
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        made = build_model(settings, *2 * [tokenizers.source.vocabulary_size])
+        for parameter in made.parameters():  # as above
+            parameter.data.mul_(2.0)
+    chosen = DecodingSettings.model_validate(decoding or {})
+    return Bundle(BundleSettings(model=settings, decoding=chosen), tokenizers, made.eval(), card="# tiny\n")
+
+
 @pytest.fixture
 def bundle_folder(tiny_bundle: "Bundle", tmp_path: Path) -> Path:
     """A fresh copy on disk, to be spoilt."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from calling import Call
+from calling import Call, language_model
 from openwork.base.errors import OpenworkError
 from openwork.bundles.bundle import Bundle, write_bundle
 from openwork.bundles.settings import BundleSettings
@@ -73,6 +73,12 @@ def test_two_bundles_of_one_name(call: Call, bundle_folder: Path) -> None:
 def test_a_model_that_labels(call: Call, label_folder: Path) -> None:
     refused = call("serve", label_folder)
     assert refused.code == 2 and "U132" in refused.err and "openwork classify" in refused.err
+
+
+def test_a_language_model_whose_settings_ask_for_texts(call: Call, tmp_path: Path) -> None:
+    write_bundle(tmp_path / "gpt", language_model({"forbidden": ("x",)}))
+    refused = call("serve", tmp_path / "gpt")
+    assert refused.code == 2 and "U150" in refused.err
 
 
 def test_a_port_that_is_taken(call: Call, bundle_folder: Path) -> None:

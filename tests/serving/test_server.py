@@ -44,17 +44,26 @@ def folder(tiny_bundle: "Bundle", tmp_path_factory: pytest.TempPathFactory) -> P
     return place
 
 
+def folder_with_long_translations(place: Path, bundle: "Bundle", tokens: int) -> Path:
+    from openwork.bundles.bundle import write_bundle
+
+    long = {"minimum_length": tokens, "maximum_length": tokens, "extra_length": tokens, "beam": 1}
+    decoding = bundle.settings.decoding.model_copy(update=long)
+    settings = bundle.settings.model_copy(update={"decoding": decoding})
+    write_bundle(place, replace(bundle, settings=settings, golden=()))
+    return place
+
+
 @pytest.fixture(scope="module")
 def slow_folder(tiny_bundle: "Bundle", tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle whose translations have 2,000 tokens at least, which takes seconds."""
-    from openwork.bundles.bundle import write_bundle
+    return folder_with_long_translations(tmp_path_factory.mktemp("served") / "slow", tiny_bundle, 2000)
 
-    place = tmp_path_factory.mktemp("served") / "slow"
-    long = {"minimum_length": 2000, "maximum_length": 2000, "extra_length": 2000, "beam": 1}
-    decoding = tiny_bundle.settings.decoding.model_copy(update=long)
-    settings = tiny_bundle.settings.model_copy(update={"decoding": decoding})
-    write_bundle(place, replace(tiny_bundle, settings=settings, golden=()))
-    return place
+
+@pytest.fixture(scope="module")
+def endless_folder(tiny_bundle: "Bundle", tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle whose translations take longer than a test waits."""
+    return folder_with_long_translations(tmp_path_factory.mktemp("served") / "endless", tiny_bundle, 10**6)
 
 
 @pytest.fixture(scope="module")
@@ -299,12 +308,12 @@ def test_a_stream_is_refused_before_it_begins(slow_folder: Path) -> None:
         assert {one.result().status for one in found} == {200, 429}
 
 
-def test_a_client_that_has_gone_leaves_the_worker_free(slow_folder: Path) -> None:
+def test_a_client_that_has_gone_leaves_the_worker_free(endless_folder: Path) -> None:
     body = json.dumps({"text": TEXTS[0]}).encode()
     lines = ["POST /v1/translate HTTP/1.1", "Host: localhost", "Content-Type: application/json"]
     request = "\r\n".join([*lines, f"Content-Length: {len(body)}", "", ""]).encode() + body
-    with running(slow_folder, workers=1) as server:
-        for _ in range(20):  # each would take seconds
+    with running(endless_folder, workers=1) as server:
+        for _ in range(5):
             with socket.create_connection(("127.0.0.1", server.port)) as client:
                 client.sendall(request)
                 wait_until(lambda: server.measure("openwork_texts_under_way") + server.measure("openwork_queue_texts"))

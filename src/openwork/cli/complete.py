@@ -58,6 +58,7 @@ def complete(*, bundle: Bundle, prompts: PromptOptions, searching: DecodingOptio
     loaded = load(bundle)
     from openwork.data.readers.lines import read_tsv
     from openwork.inference import completer
+    from openwork.inference.continuation import dialogue
     from openwork.inference.filters.lines import answer_stream, streaming_filter
     from openwork.inference.filters.output import OutputFormat
     from openwork.inference.translator import BatchTranslator
@@ -72,8 +73,8 @@ def complete(*, bundle: Bundle, prompts: PromptOptions, searching: DecodingOptio
     if prompts.stream:
         lines = streaming_filter(translator)
     elif prompts.chat:
-        talking = completer.Completer(translator, completer.USER)
-        lines = completer.dialogue_filter(talking, completer.Dialogue(prompts.instruction), output)
+        talking = completer.Completer(translator, dialogue.USER)
+        lines = completer.dialogue_filter(talking, dialogue.Dialogue(prompts.instruction), output)
     else:
         writing = completer.Completer(translator, completer.LINE_END if examples else "")
         lines = completer.completion_filter(writing, completer.after_examples(examples), output)

@@ -49,7 +49,7 @@ def serve(
         TranslationPrecision, Option(help="Number type of the matrix products; auto: the fastest on this machine.")
     ] = ServerSettings.precision,
 ) -> None:
-    """Translate for other programs, over HTTP.
+    """Translate and continue texts for other programs, over HTTP.
 
     openwork serve en-de de-en
 

@@ -5,6 +5,7 @@ the number of the sample alone: not on the batch, nor on the machine's other ran
 """
 
 import hashlib
+import math
 from collections.abc import Callable, Collection, Sequence
 
 import torch
@@ -80,12 +81,13 @@ def write(
         own_totals = own_totals + value
         written[live, place] = token
         goes_on = (token != SYMBOL_IDS.end) & (own_limits > place) & (value > -torch.inf)
+        if on_token is not None:  # before `given_up`, so that a row may be given up by what it has written
+            for sentence, chosen, gained in zip(live.tolist(), token.tolist(), value.tolist(), strict=True):
+                if gained > -math.inf:  # else the rules left no way to go on
+                    on_token(sentence, chosen)
         if left := given_up():
             gone = torch.isin(live, torch.tensor(sorted(left), device=live.device))
             own_totals, goes_on = own_totals.masked_fill(gone, -torch.inf), goes_on & ~gone
-        if on_token is not None:
-            for sentence, chosen in zip(live.tolist(), token.tolist(), strict=True):
-                on_token(sentence, chosen)
         keep = goes_on.nonzero().squeeze(-1)
         if keep.numel() < live.numel():
             totals[live] = own_totals
@@ -160,21 +162,39 @@ def sample(
     Their log-probabilities are the model's, whatever distribution they were drawn from.
     """
     times = settings.samples
-    numbers = _draws(source, source_lengths, settings)
     repeated, lengths = source.repeat_interleave(times, 0), source_lengths.repeat_interleave(times, 0)
-    rules = rules_for(settings, [one for one in constraints or () for _ in range(times)], lengths)
+    draws = [(settings.seed, number) for number in range(times)] * source.shape[0]
+    of_rows = [one for one in constraints or () for _ in range(times)]
+
+    def rows_given_up() -> Collection[int]:
+        return [row for sentence in given_up() for row in range(sentence * times, (sentence + 1) * times)]
+
+    found = sample_each(Repeated(model, times), repeated, lengths, settings, draws, of_rows, on_token, rows_given_up)
+    return [[one for row in found[first : first + times] for one in row] for first in range(0, len(found), times)]
+
+
+def sample_each(
+    model: StepModel,
+    source: AnySource,
+    source_lengths: Lengths,
+    settings: DecodingSettings,
+    draws: Sequence[tuple[int, int]],
+    constraints: Sequence[SentenceConstraints] | None = None,
+    on_token: OnToken | None = None,
+    given_up: GivenUp = nothing_given_up,
+) -> list[list[Hypothesis]]:
+    """One hypothesis for each sentence, drawn by its own seed and number of the sample, `draws`.
+
+    It is the one that `sample` gives to the sentence with that seed as the sample of that number.
+    """
+    numbers = _draws(source, source_lengths, settings, draws)
+    rules = rules_for(settings, constraints, source_lengths)
 
     def pick(scores: Tensor, sentences: Tensor, place: int) -> tuple[Tensor, Tensor]:
         token = draw(*distribution(scores, settings), numbers[sentences, place])
         return scores.gather(1, token[:, None]).squeeze(1), token
 
-    choose = by_scores(rules, pick)
-
-    def rows_given_up() -> Collection[int]:
-        return [row for sentence in given_up() for row in range(sentence * times, (sentence + 1) * times)]
-
-    found = write(Repeated(model, times), repeated, lengths, settings, choose, on_token, rows_given_up)
-    return [[one for row in found[first : first + times] for one in row] for first in range(0, len(found), times)]
+    return write(model, source, source_lengths, settings, by_scores(rules, pick), on_token, given_up)
 
 
 def distribution(
@@ -210,15 +230,16 @@ def draw(
     return tokens.gather(1, torch.minimum(chosen, last)[:, None]).squeeze(-1)
 
 
-def _draws(source: Tensor, source_lengths: Tensor, settings: DecodingSettings) -> Float[Tensor, "rows place"]:
-    """The random numbers of each sample, one for each place of the target."""
+def _draws(
+    source: Tensor, source_lengths: Tensor, settings: DecodingSettings, draws: Sequence[tuple[int, int]]
+) -> Float[Tensor, "rows place"]:
+    """The random numbers of each sentence, one for each place of the target."""
     limits = length_limits(source_lengths, settings).tolist()
-    numbers = torch.zeros(len(limits) * settings.samples, max(limits, default=0), dtype=torch.float64)
-    for sentence, (ids, length, limit) in enumerate(zip(source.tolist(), source_lengths.tolist(), limits, strict=True)):
-        for number in range(settings.samples):
-            name = f"{settings.seed} {number} {ids[:length]}".encode()
-            seed = int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), "big") >> 1
-            generator = torch.Generator().manual_seed(seed)
-            row = sentence * settings.samples + number
-            numbers[row, :limit] = torch.rand(limit, generator=generator, dtype=torch.float64)
+    numbers = torch.zeros(len(limits), max(limits, default=0), dtype=torch.float64)
+    rows = zip(source.tolist(), source_lengths.tolist(), limits, draws, strict=True)
+    for row, (ids, length, limit, (own_seed, number)) in enumerate(rows):
+        name = f"{own_seed} {number} {ids[:length]}".encode()
+        seed = int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), "big") >> 1
+        generator = torch.Generator().manual_seed(seed)
+        numbers[row, :limit] = torch.rand(limit, generator=generator, dtype=torch.float64)
     return numbers.to(source.device)

@@ -1,21 +1,18 @@
 """Completion of prompts with a language model: line by line, after examples, or in a dialogue.
 
-    examples    each on a line of its own, then the prompt:     2 + 2 = 4
-                                                                3 + 4 =
-    dialogue    one line, each turn behind the mark of its speaker:
-                <user> Hello. <assistant> Hi! <user> How are you? <assistant>
-
-A dialogue is one line, so that each line of a training file can hold one.
+examples    each on a line of its own, then the prompt:     2 + 2 = 4
+                                                            3 + 4 =
+dialogue    one line, each turn behind the mark of its speaker (`dialogue.py`)
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from openwork.base.errors import UsageError
 from openwork.base.printing import json_text
 from openwork.bundles.bundle import Bundle
-from openwork.data.corpora.dialogues import ASSISTANT, USER
 from openwork.data.records import Pair
+from openwork.inference.continuation.dialogue import Dialogue, unmarked
 from openwork.inference.filters.lines import Answer, LineFilter
 from openwork.inference.filters.output import OutputFormat
 from openwork.inference.requests import Request
@@ -43,32 +40,6 @@ def after_examples(examples: Sequence[Pair]) -> Prompting:
     """Puts the examples before every prompt, each on a line: prompt, a space, continuation."""
     before = "".join(f"{one.source} {one.target}{LINE_END}" for one in examples)
     return lambda line: f"{before}{line}"
-
-
-@dataclass
-class Dialogue:
-    """The dialogue so far, after an instruction."""
-
-    instruction: str = ""
-    turns: list[str] = field(default_factory=list)
-
-    def prompt(self, text: str) -> str:
-        """The dialogue with a new turn of the user, up to the mark before the reply."""
-        self.turns.append(f"{USER} {unmarked(text)}")
-        return " ".join([*([self.instruction] if self.instruction else []), *self.turns, ASSISTANT])
-
-    def add_reply(self, text: str) -> None:
-        self.turns.append(f"{ASSISTANT} {text}")
-
-    def reset(self) -> None:
-        self.turns.clear()
-
-
-def unmarked(text: str) -> str:
-    """The text without marks of speakers, so that nobody can speak for another."""
-    for mark in (USER, ASSISTANT):
-        text = text.replace(mark, mark.replace("<", "< "))
-    return text
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,18 @@ def reads(settings: ModelSettings) -> Literal["text", "pictures", "sounds"]:
     return getattr(settings, "reads", "text")
 
 
+def continues(settings: ModelSettings) -> bool:
+    """Whether the target of a model continues its source, as that of a language model does."""
+    return settings.kind in ("decoder", "wavenet")
+
+
+def context(settings: ModelSettings) -> int | None:
+    """The most tokens of a prompt and its continuation together, end symbol included; None: any number."""
+    if settings.kind != "decoder" or settings.positions != "learned":
+        return None
+    return settings.table_size - settings.separate_prompt
+
+
 PATCHES = {"vit": 16, "cnn": 1, "captioner": 16}
 """The kinds that read pictures, and the pixels of a side of their usual patches."""
 

@@ -1,37 +1,28 @@
-"""The routes: openwork's own typed JSON under /v1, and LibreTranslate's /translate and /languages."""
+"""The routes: openwork's own typed JSON under /v1, LibreTranslate's /translate and /languages, and OpenAI's."""
 
-import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import Any
 from urllib.parse import parse_qs
 
 from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
-from starlette.exceptions import HTTPException
+from pydantic import BaseModel, ConfigDict, Field
 
 from openwork import __version__
-from openwork.serving.guarding import WRONG_TOKEN, App, Guard, is_token
+from openwork.serving.errors import Unmet, WrongToken
+from openwork.serving.guarding import App, Guard, is_token
 from openwork.serving.measures import Measures
-from openwork.serving.scheduling import Full
-from openwork.serving.service import MOST_ALTERNATIVES, NotServed, NotTranslated, ServedModel, Service
+from openwork.serving.openai import add_openai
+from openwork.serving.responses import add_errors, unless_gone
+from openwork.serving.service import MOST_ALTERNATIVES, NotTranslated, Part, ServedModel, Service
 from openwork.serving.settings import ServerSettings
+from openwork.serving.typed import Text
 from openwork.text.languages import likeliest_language
 
-T = TypeVar("T")
 AUTO = "auto"
-
-
-def _checked(text: str) -> str:
-    text.encode()  # ValueError for half a character (a lone surrogate), which JSON can spell
-    return text
-
-
-Text = Annotated[str, AfterValidator(_checked)]
 
 
 class TranslationRequest(BaseModel):
@@ -78,22 +69,11 @@ class TranslationAnswer(BaseModel):
 
 
 class BundleAnswer(BaseModel):
-    """A bundle that is served; a language is empty where the bundle does not say it."""
+    """A translator that is served; a language is empty where the bundle does not say it."""
 
     name: str
     source: str
     target: str
-
-
-class Unmet(Exception):
-    """A request that cannot be met as it is."""
-
-
-class WrongToken(Exception):
-    """The token is missing or wrong."""
-
-    def __str__(self) -> str:
-        return WRONG_TOKEN
 
 
 def make_app(service: Service, settings: ServerSettings) -> App:
@@ -108,9 +88,10 @@ def make_app(service: Service, settings: ServerSettings) -> App:
     measures = Measures(service)
     service.added = measures.texts
     texts = TextRequests(service, settings)
-    _add_errors(app)
+    add_errors(app)
     _add_own(app, texts)
     _add_libretranslate(app, texts)
+    add_openai(app, service, settings)
     _add_state(app, service, measures)
     return Guard(app, settings, measures.request)
 
@@ -130,7 +111,7 @@ class TextRequests:
         lines = [line.removesuffix("\r") for one in cut for line in one]
         if len(lines) > self.settings.most_lines:
             raise Unmet(f"{len(lines):,} lines; a request may have {self.settings.most_lines:,}")
-        found = iter(await _unless_gone(request, self.service.translate(model, lines, best, required)))
+        found = iter(await unless_gone(request, self.service.translate(model, lines, best, required)))
         ends = [["\r" * line.endswith("\r") for line in one] for one in cut]
         return [_joined([next(found) for _ in one], each) for one, each in zip(cut, ends, strict=True)]
 
@@ -162,8 +143,8 @@ def _add_own(app: FastAPI, texts: TextRequests) -> None:
 
     @app.get("/v1/bundles")
     async def bundles() -> list[BundleAnswer]:
-        """The bundles that are served."""
-        known = texts.service.models.values()
+        """The translators that are served."""
+        known = texts.service.translators
         return [BundleAnswer(name=one.name, source=one.source, target=one.target) for one in known]
 
 
@@ -201,7 +182,7 @@ def _add_libretranslate(app: FastAPI, texts: TextRequests) -> None:
     async def languages() -> list[dict[str, Any]]:
         """The languages, as LibreTranslate lists them."""
         targets: dict[str, list[str]] = {}
-        for model in texts.service.models.values():
+        for model in texts.service.translators:
             if model.source and model.target:
                 targets.setdefault(model.source, []).append(model.target)
         return [{"code": code, "name": code, "targets": sorted(set(found))} for code, found in sorted(targets.items())]
@@ -223,34 +204,6 @@ def _add_state(app: FastAPI, service: Service, measures: Measures) -> None:
     async def metrics() -> PlainTextResponse:
         """Counts and times, for Prometheus."""
         return PlainTextResponse(measures.shown(), media_type="text/plain; version=0.0.4")
-
-
-def _add_errors(app: FastAPI) -> None:
-    """Errors are {"error": ...} with a sentence."""
-    known = {NotServed: 400, Unmet: 400, WrongToken: 401, NotTranslated: 500}
-    for kind, status in known.items():
-        app.add_exception_handler(kind, lambda _, error, status=status: JSONResponse({"error": str(error)}, status))
-    app.add_exception_handler(Full, _full)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _other)
-
-
-def _full(_: Request, error: Exception) -> Response:
-    assert isinstance(error, Full)
-    problem = f"too much waits already; {error}"
-    return JSONResponse({"error": problem}, 429, headers={"retry-after": str(error.seconds)})
-
-
-def _other(request: Request, error: Exception) -> Response:
-    """No such route, or not with this method."""
-    assert isinstance(error, HTTPException)
-    return JSONResponse({"error": f"{request.method} {request.url.path}: {error.detail}"}, error.status_code)
-
-
-def _invalid(_: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)
-    found = [f"{'.'.join(map(str, one['loc'][1:])) or 'the body'}: {one['msg']}" for one in error.errors()]
-    return JSONResponse({"error": "; ".join(found[:10])}, 422)
 
 
 def _whole(value: Any) -> int:
@@ -295,30 +248,12 @@ async def _fields(request: Request) -> dict[str, Any]:
     return found
 
 
-async def _unless_gone(request: Request, work: Awaitable[T]) -> T:
-    """The result; a client that has gone cancels the work."""
-    task = asyncio.ensure_future(work)
-    gone = asyncio.ensure_future(_gone(request))
-    try:
-        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
-        if not task.done():
-            task.cancel()
-        return await task
-    finally:
-        gone.cancel()
-        task.cancel()
-
-
-async def _gone(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
-
-
-async def _events(parts: AsyncIterator[str]) -> AsyncIterator[str]:
+async def _events(parts: AsyncIterator[Part]) -> AsyncIterator[str]:
     """Server-sent events: the parts, then an end or an error."""
     try:
-        async for part in parts:
-            yield f"data: {json.dumps({'text': part}, ensure_ascii=False)}\n\n"
+        async for _, part in parts:
+            if isinstance(part, str):
+                yield f"data: {json.dumps({'text': part}, ensure_ascii=False)}\n\n"
         yield 'data: {"done": true}\n\n'
     except NotTranslated as error:
         yield f"data: {json.dumps({'error': str(error)})}\n\n"

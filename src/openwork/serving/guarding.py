@@ -8,6 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+from openwork.serving.errors import WRONG_TOKEN, error_body
 from openwork.serving.settings import ServerSettings
 
 LOG = logging.getLogger("openwork.requests")
@@ -24,7 +25,6 @@ HEADERS = (
 OPEN = ("/health", "/ready", "/languages")  # without a token
 OWN_KEY = ("/translate", "/detect")  # the token may come in the body: the routes look for it
 LONGEST_LENGTH = 18  # digits of the header Content-Length
-WRONG_TOKEN = "the header Authorization: Bearer TOKEN is missing or wrong"
 
 
 class _TooLarge(Exception):
@@ -32,7 +32,7 @@ class _TooLarge(Exception):
 
 
 class Guard:
-    """The application behind the checks. Errors are JSON, {"error": ...}, as LibreTranslate's are.
+    """The application behind the checks. Errors are JSON (`errors.py`).
 
     `counted`: called with path, status and seconds of each request.
     """
@@ -64,7 +64,7 @@ class Guard:
             taken += len(message.get("body", b""))
             if taken > self.settings.most_bytes:
                 if not status:
-                    await _refuse(answering, 413, self._too_large)
+                    await _refuse(answering, scope, 413, self._too_large)
                 is_refused = True
                 raise _TooLarge
             return message
@@ -72,7 +72,7 @@ class Guard:
         headers = {name.lower(): value for name, value in scope["headers"]}
         try:
             if refusal := self._refusal(scope["path"], headers):
-                await _refuse(answering, *refusal)
+                await _refuse(answering, scope, *refusal)
             else:
                 async with asyncio.timeout(self.settings.seconds):
                     await self.app(scope, bounded, answering)
@@ -80,7 +80,7 @@ class Guard:
             pass
         except TimeoutError:
             if not status:
-                await _refuse(answering, 503, f"no answer within {self.settings.seconds:g} seconds")
+                await _refuse(answering, scope, 503, f"no answer within {self.settings.seconds:g} seconds")
         finally:
             seconds = time.perf_counter() - started
             self.counted(scope["path"], status, seconds)
@@ -111,8 +111,8 @@ def is_token(given: str, settings: ServerSettings) -> bool:
     return not settings.token or hmac.compare_digest(given.encode("utf-8", "replace"), settings.token.encode())
 
 
-async def _refuse(send: Send, status: int, problem: str) -> None:
-    body = json.dumps({"error": problem}).encode()
+async def _refuse(send: Send, scope: Scope, status: int, problem: str) -> None:
+    body = error_body(scope["path"], status, problem)
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -49,9 +49,9 @@ def _loaded(asked: dict[str, Any]) -> Any:
 
     torch.set_num_threads(1)
     from openwork.bundles.bundle import load_bundle
-    from openwork.serving.worker import ServedBundle
+    from openwork.serving.worker import served
 
-    return {name: ServedBundle(load_bundle(Path(path)), asked["precision"]) for name, path in asked["bundles"].items()}
+    return {name: served(load_bundle(Path(path)), asked["precision"]) for name, path in asked["bundles"].items()}
 
 
 def _work(place: str, generation: str, bundles: Any) -> None:

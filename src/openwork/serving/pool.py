@@ -1,4 +1,4 @@
-"""The processes that translate, seen from the server: they are started, given batches, and replaced when they end."""
+"""The processes that answer, seen from the server: they are started, given batches, and replaced when they end."""
 
 import asyncio
 import logging
@@ -22,12 +22,12 @@ AGAIN_SECONDS = 1.0  # before processes that ended by themselves are started aga
 
 
 class JobAnswer(Protocol):
-    """What waits for the translations of a job."""
+    """What waits for the answers to a job."""
 
     def piece(self, text: str) -> None:
         """The next part of a text that is shown while it is found."""
 
-    def done(self, translations: list[dict[str, Any]]) -> None: ...
+    def done(self, answers: list[dict[str, Any]]) -> None: ...
 
     def failed(self, problem: str) -> None: ...
 
@@ -227,7 +227,7 @@ class WorkerPool:
         if batch is None or message["batch"] != batch.number:
             return
         if "piece" in message:
-            batch.jobs[0].answered.piece(message["piece"])
+            batch.jobs[message["place"]].answered.piece(message["piece"])
             return
         worker.batch = None
         self.queue.was_answered(batch.tokens, asyncio.get_running_loop().time() - batch.started)
@@ -235,7 +235,7 @@ class WorkerPool:
             if "error" in message:
                 job.answered.failed(message["error"])
             else:
-                job.answered.done(message["translations"][place])
+                job.answered.done(message["answers"][place])
         self._free(worker)
 
     def _free(self, worker: _Worker) -> None:
@@ -249,7 +249,7 @@ class WorkerPool:
         again = [job for job in batch.jobs if not job.is_retried and not job.answered.has_shown]
         for job in batch.jobs:
             if job not in again:
-                job.answered.failed("the process that translated this has ended twice")
+                job.answered.failed("the process that worked on this has ended twice")
             job.is_retried = True
         self.queue.put_back(again)
         self._changed.set()
@@ -272,16 +272,8 @@ class WorkerPool:
 
     def _give(self, worker: _Worker, batch: _Batch) -> None:
         worker.batch = batch
-        first = batch.jobs[0].work
-        message = {
-            "batch": batch.number,
-            "bundle": first["bundle"],
-            "best": first["best"],
-            "stream": first["stream"],
-            "texts": [job.text for job in batch.jobs],
-            "required": [job.work["required"] for job in batch.jobs],
-        }
-        worker.writer.write(encoded(message))
+        jobs = [{"text": job.text, **job.work} for job in batch.jobs]
+        worker.writer.write(encoded({"batch": batch.number, "jobs": jobs}))
 
     def _keep(self, work: Any) -> None:
         task = asyncio.get_running_loop().create_task(work)

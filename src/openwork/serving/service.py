@@ -1,8 +1,8 @@
-"""What a server does, without HTTP: it finds a bundle for a direction, queues texts, and waits for translations."""
+"""What a server does, without HTTP: it finds a bundle for a request, queues texts, and waits for the answers."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,9 @@ from openwork.base.errors import UsageError
 from openwork.base.tasks import command_for, task_of
 from openwork.bundles.folder import whole_bundle
 from openwork.bundles.settings import load_tokenizers, read_bundle_settings
+from openwork.inference.continuation.text import Prompt
 from openwork.machine.available import cores
+from openwork.models.families import context, continues
 from openwork.runs.usable import usable_bundle
 from openwork.serving.pool import WorkerPool
 from openwork.serving.scheduling import Job, JobQueue
@@ -19,41 +21,74 @@ from openwork.text.pair import TokenizerPair
 
 MOST_ALTERNATIVES = 16
 LONGEST = 20_000  # characters whose tokens are counted
+LONGEST_PROMPT = (
+    1023  # tokens; of a longer prompt `openwork complete` leaves the beginning out, and a server refuses it
+)
 
 
 class NotServed(Exception):
-    """No bundle has this name, or translates in this direction."""
+    """No bundle has this name, or translates in this direction, or it is for other requests."""
+
+
+class UnknownModel(NotServed):
+    """No bundle has the name of this model."""
 
 
 class NotTranslated(Exception):
-    """A worker could not translate a text."""
+    """A worker could not answer."""
 
 
 @dataclass(frozen=True)
 class ServedModel:
-    """A bundle as the server knows it, without its weights; languages are empty where the bundle does not say."""
+    """A bundle as the server knows it, without its weights; languages are empty where the bundle does not say.
+
+    Attributes:
+        is_language_model: it continues texts, and does not translate them.
+        changed: when it was written, in seconds since 1970.
+        context: the most tokens of a prompt and its continuation together; None: any number.
+        longest: the most tokens of a continuation.
+    """
 
     name: str
     path: Path
     source: str
     target: str
     tokenizers: TokenizerPair
+    is_language_model: bool
+    changed: int
+    context: int | None
+    longest: int
 
     @classmethod
     def read(cls, name: str, path: Path) -> "ServedModel":
-        """BundleError for a damaged bundle, UsageError for one that translates no text."""
+        """BundleError for a damaged bundle, UsageError for one that neither translates nor continues texts."""
         usable = usable_bundle(path)
         folder = whole_bundle(usable)
         settings, _ = read_bundle_settings(folder, usable)
         if command_for(settings) != "openwork translate":
             raise UsageError(
-                f"{path}: only translators of texts are served",
+                f"{path}: only translators of texts and language models are served",
                 why=f"its task is {task_of(settings.model)!r}, for {command_for(settings)}",
                 hint=f"use it by {command_for(settings)}",
                 code="U132",
             )
         languages = (settings.source_language or "", settings.target_language or "")
-        return cls(name, usable, *languages, load_tokenizers(folder, settings))
+        decoding, is_language_model = settings.decoding, continues(settings.model)
+        if is_language_model and (decoding.prefix or decoding.required or decoding.forbidden):
+            raise UsageError(
+                f"{path}: its [decoding] asks for texts, and a server does not see to them in continuations",
+                why="prefix, required and forbidden are for openwork complete and translate",
+                hint="serve a bundle whose settings leave them out",
+                code="U150",
+            )
+        return cls(
+            name, usable, *languages, load_tokenizers(folder, settings), is_language_model,
+            int(folder.stat().st_mtime), context(settings.model), decoding.maximum_length,
+        )  # fmt: skip
+
+    def prompt_tokens(self, texts: Sequence[str]) -> list[int]:
+        """The tokens of each prompt, without symbols."""
+        return [len(ids) for ids, _ in self.tokenizers.encode_sources(texts)]
 
     def count_tokens(self, text: str) -> int:
         """With the end symbol; of a very long text those of its beginning, which is all that a model reads."""
@@ -76,31 +111,49 @@ def named(paths: Sequence[Path]) -> dict[str, ServedModel]:
     return found
 
 
-class _Waiting:
-    """An answer that a coroutine waits for; parts of it come through the queue, None at their end."""
+@dataclass(frozen=True)
+class SampledPrompts:
+    """Prompts with the tokens of each, and how their continuations are drawn; with the temperature 0 they are not."""
 
-    def __init__(self) -> None:
+    prompts: Sequence[Prompt]
+    tokens: Sequence[int]
+    temperature: float = 1.0
+    top_p: float = 1.0
+
+
+Part = tuple[int, str | dict[str, Any]]
+"""The place of a text among others, and the next part of its answer, or at the end the whole answer."""
+
+
+class _Waiting:
+    """An answer that a coroutine waits for; parts of it come through the queue, None at their end.
+
+    `place`: of the text, among those whose parts come through the same queue.
+    """
+
+    def __init__(self, place: int = 0, parts: asyncio.Queue[tuple[int, str | None]] | None = None) -> None:
         self.found: asyncio.Future[list[dict[str, Any]]] = asyncio.get_running_loop().create_future()
-        self.parts: asyncio.Queue[str | None] = asyncio.Queue()
+        self.place = place
+        self.parts: asyncio.Queue[tuple[int, str | None]] = asyncio.Queue() if parts is None else parts
         self.has_shown = False
 
     def piece(self, text: str) -> None:
         self.has_shown = True
-        self.parts.put_nowait(text)
+        self.parts.put_nowait((self.place, text))
 
-    def done(self, translations: list[dict[str, Any]]) -> None:
+    def done(self, answers: list[dict[str, Any]]) -> None:
         if not self.found.done():
-            self.found.set_result(translations)
-        self.parts.put_nowait(None)
+            self.found.set_result(answers)
+        self.parts.put_nowait((self.place, None))
 
     def failed(self, problem: str) -> None:
         if not self.found.done():
             self.found.set_exception(NotTranslated(problem))
-        self.parts.put_nowait(None)
+        self.parts.put_nowait((self.place, None))
 
 
 class Service:
-    """Translates texts by the bundles that it was given, in batches with the texts of other requests."""
+    """Answers by the bundles that it was given, in batches with the texts of other requests."""
 
     def __init__(self, models: Mapping[str, ServedModel], settings: ServerSettings) -> None:
         self.models = dict(models)
@@ -127,16 +180,36 @@ class Service:
         self.models = models
 
     def find(self, source: str | None, target: str | None, bundle: str | None = None) -> ServedModel:
-        """The bundle of that name, or the first for the direction; None as a language stands for any. NotServed."""
+        """The translator of that name, or the first for the direction; None as a language stands for any. NotServed."""
         if bundle is not None:
             if bundle not in self.models:
                 raise NotServed(f"no bundle has the name {bundle!r}; there are {', '.join(self.models)}")
+            if self.models[bundle].is_language_model:
+                raise NotServed(f"{bundle} is a language model, for /v1/completions and /v1/chat/completions")
             return self.models[bundle]
-        for model in self.models.values():
+        for model in self.translators:
             if all(wanted in (None, own) for wanted, own in ((source, model.source), (target, model.target))):
                 return model
-        directions = sorted({f"{model.source or '?'} to {model.target or '?'}" for model in self.models.values()})
-        raise NotServed(f"no bundle translates {source or 'any'} to {target or 'any'}; served: {', '.join(directions)}")
+        directions = sorted({f"{model.source or '?'} to {model.target or '?'}" for model in self.translators})
+        served = ", ".join(directions) or "language models alone"
+        raise NotServed(f"no bundle translates {source or 'any'} to {target or 'any'}; served: {served}")
+
+    def find_language_model(self, name: str) -> ServedModel:
+        """The language model of that name. UnknownModel, or NotServed where it is a translator."""
+        if name not in self.models:
+            names = ", ".join(model.name for model in self.language_models) or "none"
+            raise UnknownModel(f"no model has the name {name!r}; language models: {names}")
+        if not self.models[name].is_language_model:
+            raise NotServed(f"{name} is a translator, for /v1/translate")
+        return self.models[name]
+
+    @property
+    def translators(self) -> list[ServedModel]:
+        return [model for model in self.models.values() if not model.is_language_model]
+
+    @property
+    def language_models(self) -> list[ServedModel]:
+        return [model for model in self.models.values() if model.is_language_model]
 
     async def translate(
         self, model: ServedModel, texts: Sequence[str], best: int = 1, required: Sequence[str] = ()
@@ -145,7 +218,28 @@ class Service:
 
         A coroutine that is cancelled gives the texts up.
         """
-        jobs = [self._job(model, text, best, required) for text in texts]
+        return await self._answers(model, [self._job(model, text, best, required, _Waiting()) for text in texts])
+
+    def stream(self, model: ServedModel, text: str, required: Sequence[str] = ()) -> AsyncIterator[Part]:
+        """The parts of a translation as a greedy search finds them; `Full` before the first of them.
+
+        NotTranslated where a worker could not. When it is closed, the text is given up.
+        """
+        return self._streamed(model, [self._job(model, text, 1, required, _Waiting(), stream=True)])
+
+    async def complete(self, model: ServedModel, sampling: SampledPrompts) -> list[dict[str, Any]]:
+        """The continuation of each prompt; errors as of `translate`."""
+        jobs = [self._prompt_job(model, sampling, place, _Waiting()) for place in range(len(sampling.prompts))]
+        return [best for (best,) in await self._answers(model, jobs)]
+
+    def stream_completions(self, model: ServedModel, sampling: SampledPrompts) -> AsyncIterator[Part]:
+        """The parts of all continuations as they are found; errors as of `stream`."""
+        parts: asyncio.Queue[tuple[int, str | None]] = asyncio.Queue()
+        places = range(len(sampling.prompts))
+        jobs = [self._prompt_job(model, sampling, place, _Waiting(place, parts), stream=True) for place in places]
+        return self._streamed(model, jobs)
+
+    async def _answers(self, model: ServedModel, jobs: list[Job]) -> list[list[dict[str, Any]]]:
         self._add(model, jobs)
         try:
             return list(await asyncio.gather(*(job.answered.found for job in jobs)))
@@ -153,28 +247,40 @@ class Service:
             self._give_up(jobs)
             raise
 
-    def stream(self, model: ServedModel, text: str, required: Sequence[str] = ()) -> AsyncIterator[str]:
-        """The parts of a translation as a greedy search finds them; `Full` before the first of them.
+    def _streamed(self, model: ServedModel, jobs: list[Job]) -> AsyncIterator[Part]:
+        self._add(model, jobs)
+        return self._parts(jobs)
 
-        NotTranslated where a worker could not. When it is closed, the text is given up.
-        """
-        job = self._job(model, text, 1, required, stream=True)
-        self._add(model, [job])
-        return self._parts(job)
-
-    async def _parts(self, job: Job) -> AsyncIterator[str]:
+    async def _parts(self, jobs: list[Job]) -> AsyncIterator[Part]:
+        left = len(jobs)
         try:
-            while (part := await job.answered.parts.get()) is not None:
-                yield part
-            await job.answered.found
+            while left:
+                place, part = await jobs[0].answered.parts.get()
+                if part is not None:
+                    yield place, part
+                    continue
+                left -= 1
+                yield place, (await jobs[place].answered.found)[0]
         finally:
-            self._give_up([job])
+            self._give_up(jobs)
 
-    def _job(self, model: ServedModel, text: str, best: int, required: Sequence[str], *, stream: bool = False) -> Job:
+    def _job(
+        self, model: ServedModel, text: str, best: int, required: Sequence[str], answered: _Waiting, *,
+        stream: bool = False,
+    ) -> Job:  # fmt: skip
         now = asyncio.get_running_loop().time()
         work = {"bundle": model.name, "best": best, "stream": stream, "required": list(required)}
-        group = (model.name, best)
-        return Job(group, text, model.count_tokens(text), now, work, _Waiting(), is_alone=stream)
+        return Job((model.name, best), text, model.count_tokens(text), now, work, answered, is_alone=stream)
+
+    def _prompt_job(
+        self, model: ServedModel, sampling: SampledPrompts, place: int, answered: _Waiting, *, stream: bool = False
+    ) -> Job:
+        now, prompt = asyncio.get_running_loop().time(), sampling.prompts[place]
+        settings = {"temperature": sampling.temperature, "top_p": sampling.top_p}
+        ends = {name: value for name, value in asdict(prompt).items() if name != "text"}
+        work = {"bundle": model.name, "stream": stream, **settings, "prompt": ends}
+        group = (model.name, *settings.values())
+        return Job(group, prompt.text, sampling.tokens[place] + prompt.length, now, work, answered)
 
     def _add(self, model: ServedModel, jobs: list[Job]) -> None:
         self.queue.add(jobs)
@@ -182,9 +288,12 @@ class Service:
         self.pool.wake()
 
     def _give_up(self, jobs: list[Job]) -> None:
+        """Leaves those that have no answer; `gather` may have cancelled them already."""
         for job in jobs:
-            if not job.answered.found.done():
-                job.answered.found.cancel()
+            found = job.answered.found
+            if not found.done():
+                found.cancel()
+            if found.cancelled():
                 self.pool.give_up(job)
-            elif not job.answered.found.cancelled():
-                job.answered.found.exception()  # taken note of
+            else:
+                found.exception()  # taken note of

@@ -3,12 +3,15 @@
 import logging
 import select
 import socket
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from openwork.base.errors import OpenworkError
 from openwork.bundles.bundle import Bundle
+from openwork.decoding.scoring import GivenUp
+from openwork.inference.continuation.continuer import Continuer
+from openwork.inference.continuation.text import Prompt
 from openwork.inference.engine import TranslationPrecision
 from openwork.inference.guard import UsualTexts, flagged, usual_texts
 from openwork.inference.requests import Request
@@ -18,6 +21,9 @@ from openwork.inference.translator import BatchTranslator
 from openwork.serving.messages import receive, send
 
 LOG = logging.getLogger("openwork.serving")
+Job = Mapping[str, Any]
+Show = Callable[[int, str], None]
+"""Gets the place of a text in its batch, and the next part of its answer."""
 
 
 class ServedBundle:
@@ -46,6 +52,45 @@ class ServedBundle:
         made.engine = self.first.engine  # its prepared weights
         return made
 
+    def answers(self, jobs: Sequence[Job], show: Show, given_up: GivenUp) -> list[list[dict[str, Any]]]:
+        """For each text its best translations, the first one with its flags; `show` gets the parts of a stream."""
+        texts, first = [job["text"] for job in jobs], jobs[0]
+        requests = [Request(required=tuple(job["required"])) for job in jobs]
+        translator = self.translator(first["best"])
+        if first["stream"]:
+            found = [[translator.stream(texts[0], lambda piece: show(0, piece), requests[0], given_up)]]
+        else:
+            found = translator.translate(texts, requests, given_up=given_up)
+        ranked = zip(texts, found, strict=True)
+        return [[_shown(one) for one in flagged(text, best, self.usual)] for text, best in ranked]
+
+
+class ServedLanguageModel:
+    """A bundle of a language model."""
+
+    def __init__(self, bundle: Bundle, precision: TranslationPrecision) -> None:
+        self.continuer = Continuer(bundle, precision)
+        self.continuer.engine.ready()
+
+    def answers(self, jobs: Sequence[Job], show: Show, given_up: GivenUp) -> list[list[dict[str, Any]]]:
+        """For each prompt its continuation; `show` gets the parts of those that are streamed."""
+        prompts = [Prompt(job["text"], **job["prompt"] | {"stops": tuple(job["prompt"]["stops"])}) for job in jobs]
+
+        def show_streamed(place: int, text: str) -> None:
+            if jobs[place]["stream"]:
+                show(place, text)
+
+        first = jobs[0]
+        found = self.continuer.complete(
+            prompts, first["temperature"], first["top_p"], show=show_streamed, given_up=given_up
+        )
+        return [[asdict(one)] for one in found]
+
+
+def served(bundle: Bundle, precision: TranslationPrecision) -> ServedBundle | ServedLanguageModel:
+    """What answers requests by a bundle."""
+    return (ServedLanguageModel if bundle.model.continues else ServedBundle)(bundle, precision)
+
 
 @dataclass
 class _CurrentBatch:
@@ -55,14 +100,17 @@ class _CurrentBatch:
     left: set[int] = field(default_factory=set)
 
 
-def work(connection: socket.socket, bundles: Mapping[str, ServedBundle]) -> None:
+def work(connection: socket.socket, bundles: Mapping[str, ServedBundle | ServedLanguageModel]) -> None:
     """Answers batches until the other side has ended."""
     while (message := receive(connection)) is not None:
-        if "texts" in message:
-            send(connection, {"batch": message["batch"], **_answer(connection, bundles, message)})
+        if "jobs" in message:
+            bundle = bundles[message["jobs"][0]["bundle"]]
+            send(connection, {"batch": message["batch"], **_answer(connection, bundle, message)})
 
 
-def _answer(connection: socket.socket, bundles: Mapping[str, ServedBundle], asked: Mapping[str, Any]) -> dict[str, Any]:
+def _answer(
+    connection: socket.socket, served: ServedBundle | ServedLanguageModel, asked: Mapping[str, Any]
+) -> dict[str, Any]:
     batch = _CurrentBatch(asked["batch"])
 
     def given_up() -> Collection[int]:
@@ -74,28 +122,17 @@ def _answer(connection: socket.socket, bundles: Mapping[str, ServedBundle], aske
                 batch.left.update(message["places"])
         return batch.left
 
-    served, texts = bundles[asked["bundle"]], asked["texts"]
-    requests = [Request(required=tuple(one)) for one in asked["required"]]
+    def show(place: int, piece: str) -> None:
+        if piece:
+            send(connection, {"batch": batch.number, "place": place, "piece": piece})
+
     try:
-        translator = served.translator(asked["best"])
-        if asked["stream"]:
-            found = [
-                [translator.stream(texts[0], lambda piece: _show(connection, batch, piece), requests[0], given_up)]
-            ]
-        else:
-            found = translator.translate(texts, requests, given_up=given_up)
+        return {"answers": served.answers(asked["jobs"], show, given_up)}
     except OpenworkError as error:
         return {"error": f"{error.what}; {error.why}" if error.why else error.what}
     except Exception as error:  # the process goes on: another batch may be all right
         LOG.exception("a batch failed")
-        return {"error": f"{type(error).__name__} while translating"}
-    ranked = zip(texts, found, strict=True)
-    return {"translations": [[_shown(one) for one in flagged(text, best, served.usual)] for text, best in ranked]}
-
-
-def _show(connection: socket.socket, batch: _CurrentBatch, piece: str) -> None:
-    if piece:
-        send(connection, {"batch": batch.number, "piece": piece})
+        return {"error": f"{type(error).__name__} in the process that worked on this"}
 
 
 def _shown(one: Translation) -> dict[str, Any]:
