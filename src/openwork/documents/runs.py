@@ -95,9 +95,7 @@ def _trimmed(items: Sequence[str | Tag]) -> tuple[int, int]:
     while start < end:
         if not _has_words(items[start]) and (start not in partner or words[partner[start]] == words[start]):
             start = partner.get(start, start) + 1
-        elif not _has_words(items[end - 1]) and (
-            end - 1 not in partner or words[end] == words[partner[end - 1]]
-        ):
+        elif not _has_words(items[end - 1]) and (end - 1 not in partner or words[end] == words[partner[end - 1]]):
             end = partner.get(end - 1, end - 1)
         elif partner.get(start) == end - 1:
             start, end = start + 1, end - 1

@@ -2,23 +2,23 @@
 
 from collections.abc import Sequence
 
-from openwork.documents.formats.html_tokens import Kind, Token
+from openwork.documents.formats.html_tokens import Kind, Token, names
 
 # Elements that end a line of text. All others, unknown ones too, are within it, as browsers show them.
-BLOCKS = frozenset(
-    """address article aside base blockquote body button caption center col colgroup datalist dd details dialog dir div dl
-    dt fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html legend li link
-    listing main menu meta nav noembed noframes noscript ol optgroup option p param plaintext pre search section select
-    slot summary table tbody td textarea tfoot th thead title tr track ul xmp""".split()
+BLOCKS = names(
+    """address article aside base blockquote body button caption center col colgroup datalist dd details dialog dir div
+    dl dt fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html legend li
+    link listing main menu meta nav noembed noframes noscript ol optgroup option p param plaintext pre search section select
+    slot summary table tbody td textarea tfoot th thead title tr track ul xmp"""
 )
 # Elements that stay as they are. A reader sees the content of the first ones within a line of text.
-SHOWN = frozenset("code kbd samp var tt math".split())
-HIDDEN = frozenset("script style template svg iframe audio video canvas object".split())
-KEPT_BLOCKS = frozenset("pre textarea listing xmp plaintext noembed noframes".split())
+SHOWN = names("code kbd samp var tt math")
+HIDDEN = names("script style template svg iframe audio video canvas object")
+KEPT_BLOCKS = names("pre textarea listing xmp plaintext noembed noframes")
 
-_PARAGRAPH_ENDS = frozenset(
+_PARAGRAPH_ENDS = names(
     """address article aside blockquote center details dialog dir div dl fieldset figcaption figure footer form h1 h2 h3
-    h4 h5 h6 header hgroup hr main menu nav ol p pre search section summary table ul li dd dt""".split()
+    h4 h5 h6 header hgroup hr main menu nav ol p pre search section summary table ul li dd dt"""
 )
 _CELLS, _ROWS, _GROUPS = ("td", "th"), ("tr",), ("thead", "tbody", "tfoot")
 # An opening tag -> the elements that it ends, and those that shield them.
@@ -28,9 +28,9 @@ _ENDED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "dd": (("dt", "dd"), ("dl",)),
     "option": (("option",), ("select", "datalist")),
     "optgroup": (("optgroup", "option"), ("select",)),
-    **{name: (_CELLS, ("table",)) for name in _CELLS},
+    **dict.fromkeys(_CELLS, (_CELLS, ("table",))),
     "tr": ((*_ROWS, *_CELLS), ("table",)),
-    **{name: ((*_GROUPS, *_ROWS, *_CELLS), ("table",)) for name in _GROUPS},
+    **dict.fromkeys(_GROUPS, ((*_GROUPS, *_ROWS, *_CELLS), ("table",))),
 }
 _SHIELDS = ("button", "td", "th", "caption", "object")  # of a paragraph
 _ANY_BLOCK = "any block"  # in place of a name

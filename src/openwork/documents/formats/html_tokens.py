@@ -11,10 +11,16 @@ from enum import Enum, auto
 
 from openwork.documents.runs import SPACES
 
+
+def names(listed: str) -> frozenset[str]:
+    """Names of elements, listed with spaces between them."""
+    return frozenset(listed.split())
+
+
 # Elements without content, and without an end tag.
-VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
+VOID = names("area base br col embed hr img input link meta param source track wbr")
 # Elements whose content has no tags. That of `title` is a text.
-_RAW = frozenset("script style textarea title xmp iframe noembed noframes".split())
+_RAW = names("script style textarea title xmp iframe noembed noframes")
 _FOREIGN = frozenset({"svg", "math"})  # where "/>" ends an element, in every document
 
 _MARKUP = re.compile(r"<(?:[A-Za-z]|/[A-Za-z]|[!?]|/)")
@@ -126,9 +132,7 @@ def _markup(document: str, start: int, *, is_xml: bool) -> Token:
             return Token(Kind.KEPT, start, len(document))
         place = attribute.end()
         if (group := attribute.lastindex or 1) > 1:
-            attributes.append(
-                Attribute(attribute[1].lower(), *attribute.span(group), {2: '"', 3: "'", 4: ""}[group])
-            )
+            attributes.append(Attribute(attribute[1].lower(), *attribute.span(group), {2: '"', 3: "'", 4: ""}[group]))
     if is_closing:
         return Token(Kind.CLOSE, start, place + 1, name)
     is_ended = between.group().endswith("/") and (is_xml or name in _FOREIGN)
