@@ -8,8 +8,8 @@ from openwork.documents.formats.html_tokens import Kind, Token, names
 BLOCKS = names(
     """address article aside base blockquote body button caption center col colgroup datalist dd details dialog dir div
     dl dt fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html legend li
-    link listing main menu meta nav noembed noframes noscript ol optgroup option p param plaintext pre search section select
-    slot summary table tbody td textarea tfoot th thead title tr track ul xmp"""
+    link listing main menu meta nav noembed noframes noscript ol optgroup option p param plaintext pre search section
+    select slot summary table tbody td textarea tfoot th thead title tr track ul xmp"""
 )
 # Elements that stay as they are. A reader sees the content of the first ones within a line of text.
 SHOWN = names("code kbd samp var tt math")

@@ -290,7 +290,7 @@ def _broken_row(path: Path, line: int, why: str) -> DataError:
     return DataError(
         f"{path}:{line}: the row cannot be read",
         why=why,
-        hint="the first row names the columns; write as many fields in each row, and quotation marks within a field twice",
+        hint="the first row names the columns; each row has as many fields, and doubles quotation marks in them",
         code="D187",
     )
 
