@@ -88,8 +88,11 @@ class _Reader:
         self._pieces = []
 
     def _is_kept(self, token: Token) -> bool:
-        if token.name in SHOWN or token.name in HIDDEN or token.name in KEPT_BLOCKS:
-            return True
+        is_named = token.name in SHOWN or token.name in HIDDEN or token.name in KEPT_BLOCKS
+        return is_named or self._is_untranslated(token)
+
+    def _is_untranslated(self, token: Token) -> bool:
+        """Whether the attributes of an opening tag say that its element is not translated."""
         for attribute in token.attributes:
             value = self._text[attribute.start : attribute.end].strip(SPACES).lower()
             if (attribute.name == "translate" and value == "no") or (
@@ -101,6 +104,8 @@ class _Reader:
     def _keep(self, place: int, end: int) -> None:
         """An element that stays: a mark within the text, unless it or one within it is a block."""
         inside = self._tokens[place:end]
+        if not self._is_untranslated(inside[0]):
+            self._values(inside[0])
         name = inside[0].name
         if name not in HIDDEN and any(token.name in BLOCKS for token in inside):
             self._flush()
@@ -117,6 +122,10 @@ class _Reader:
             self._add(Tag(token.name, role), token.start, token.end)
         if token.name == "html":
             self.languages.extend(attribute for attribute in token.attributes if attribute.name in LANGUAGE)
+        self._values(token)
+
+    def _values(self, token: Token) -> None:
+        """The attributes of a tag that are translated."""
         for attribute in token.attributes:
             if attribute.name in READ or (attribute.name == "content" and self._is_description(token)):
                 value = single_spaced(unescaped(self._text[attribute.start : attribute.end])).strip(SPACES)

@@ -119,7 +119,9 @@ class MarkdownDocument:
         around = [[(piece.item, raw(piece)) for piece in some] for some in (before, after)]
         wanted = signature([*around[0], *map(meant, clean), *around[1]])
         for markup, escape in product((_own_markup, _asterisks, _html), (_unescaped, _escaped)):
-            found = composed(clean, escape, lambda mark, markup=markup: _written(tags[mark.key, mark.role], markup, raw))
+            found = composed(
+                clean, escape, lambda mark, markup=markup: _written(tags[mark.key, mark.role], markup, raw)
+            )
             first = "".join(_written(piece, markup, raw) for piece in before)
             last = "".join(_written(piece, markup, raw) for piece in after)
             whole = (first + found + last).strip(" ")

@@ -86,8 +86,7 @@ class Subtitles:
                 place += 1
             has_number = place < count and self._lines[place][0].strip() and self._lines[place - 1][0].strip().isdigit()
             last = place - 1 if has_number and place > first else place
-            if last > first:
-                yield first, last
+            yield first, last
 
     def _texts_of(self, first: int, last: int) -> Iterator[_Text]:
         lines = [line for line, _ in self._lines[first:last]]
@@ -123,7 +122,12 @@ class Subtitles:
 
         def escape(part: str) -> str:
             part = LINE_END.sub(" ", part)
-            return escaped(part) if self._is_web else _TAG_START.sub(r"\g<0> ", part).replace("-->", "->")
+            # WebVTT has escapes, but no tags in braces, which some players read all the same.
+            return (
+                escaped(part).replace("{\\", "{&#92;")
+                if self._is_web
+                else _TAG_START.sub(r"\g<0> ", part).replace("-->", "->")
+            )
 
         whole = text.raw[: text.run.start] + composed(translation, escape, tag) + text.raw[text.run.end :]
         return self._line_end.join(_wrapped(whole, text.last - text.first)) + self._lines[text.last - 1][1]
