@@ -31,7 +31,7 @@ from openwork.documents.runs import Piece, Run, composed, run_of
 from openwork.documents.segments import Mark, Parts, Segment, Tag
 
 _CONTROL = re.compile(r"[\0-\x1f\x7f-\x9f]+")
-_SPECIAL = re.compile(r"([\\`*_\[\]<>&~#|!])")
+_SPECIAL = re.compile(r"([\\`*_\[\]<>&~#!])")
 _LINE_START = re.compile(r"^(?:([+\-=])|(\d{1,9})([.)]))", re.MULTILINE)
 _ODD_SPACE = re.compile(r"[^\S ]")
 
@@ -56,7 +56,8 @@ def _unescaped(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    escaped = _SPECIAL.sub(r"\\\1", text)
+    # A bar that is escaped would make a table of a heading that is underlined.
+    escaped = _SPECIAL.sub(r"\\\1", text).replace("|", "&#124;")
     return _ODD_SPACE.sub(lambda match: f"&#{ord(match.group())};", escaped)
 
 
@@ -134,16 +135,17 @@ class MarkdownDocument:
     def _is_read_as(self, shape: Shape, content: str, wanted: list[str | tuple[str]]) -> bool:
         """Whether a content is one block of its shape, with the texts and tags that are wanted."""
         environment = {"references": ChainMap({}, self._blocks.environment["references"])}
-        text, opening, number = {
-            Shape.PARAGRAPH: (content, "paragraph_open", 0),
-            Shape.HEADING: (f"# {content}", "heading_open", 0),
-            Shape.UNDERLINED: (f"{content}\n===", "heading_open", 0),
-            Shape.CELL: (f"{_in_cell(content)} | -\n--- | ---", "th_open", 3),
+        row = f"{_in_cell(content)} | -"  # no bar before it: any cell may be the first of its line
+        text, opening = {
+            Shape.PARAGRAPH: (content, "paragraph_open"),
+            Shape.HEADING: (f"# {content}", "heading_open"),
+            Shape.UNDERLINED: (f"{content}\n---", "heading_open"),
+            Shape.CELL: (f"{row}\n--- | ---\n{row}", "table_open"),
         }[shape]
         tokens: list[Any] = self._parser.parse(text, environment)
-        if len(tokens) <= number + 1 or tokens[number].type != opening or tokens[number + 1].content != content:
-            return False
-        if shape is not Shape.CELL and len(tokens) != 3:
+        texts = [token.content for token in tokens if token.type == "inline"]
+        is_one = texts == ([content, "-", content, "-"] if shape is Shape.CELL else [content])
+        if not is_one or tokens[0].type != opening:
             return False
         try:
             pieces = pieces_of(content, self._parser, self._blocks.environment)

@@ -79,7 +79,8 @@ def blocks_of(text: str, parser: Any) -> Blocks:
         (token.type, token.tag, token.level, token.info, token.content if token.type in _KEPT else "")
         for token in tokens
     ]
-    front = ("".join(map("".join, lines[:first])), *environment["references"].items())
+    links = sorted((label, link["href"], link["title"]) for label, link in environment["references"].items())
+    front = ("".join(map("".join, lines[:first])), *links)
     usable = (block for block in found if block.content and len(block.content) <= MOST_CHARACTERS)
     return Blocks(tuple(usable), (*structure, front), environment)
 
@@ -131,20 +132,25 @@ def _cells(
 
 
 def _bounds(line: str, cells: Sequence[Any]) -> list[tuple[int, int]]:
-    """Where the cells of a row are in its line."""
+    """Where the cells of a row are in its line; none if they are not found."""
     cuts = [match.start() for match in _PIPE.finditer(line)]
     fields = list(zip([0, *(cut + 1 for cut in cuts)], [*cuts, len(line)], strict=True))
+    contents = [cell.content.strip().replace("|", "\\|") for cell in cells]
     prefix = _PREFIX.match(line)
     assert prefix
     if cuts and prefix.end() == cuts[0]:  # a bar before the first cell
         fields = fields[1:]
     else:
-        fields[0] = (prefix.end(), fields[0][1])
+        end = len(line[: fields[0][1]].rstrip())
+        start = end - len(contents[0])
+        if start > prefix.end():
+            return []
+        fields[0] = (max(start, 0), fields[0][1])
     found = []
-    for (start, end), cell in zip(fields, cells, strict=False):
+    for (start, end), content in zip(fields, contents, strict=False):
         field = line[start:end]
-        if field.strip().replace("\\|", "|") != cell.content.strip():
+        if field.strip() != content:
             return []
         start += len(field) - len(field.lstrip())
-        found.append((start, start + len(field.strip())))
+        found.append((start, start + len(content)))
     return found
