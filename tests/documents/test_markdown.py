@@ -12,7 +12,7 @@ pytest.importorskip("markdown_it", reason="the extra documents is not installed"
 
 from markdown_it import MarkdownIt
 
-from openwork.base.errors import ConfigError
+from openwork.base.errors import DataError
 from openwork.documents.formats import markdown_inline
 from openwork.documents.formats.markdown import read_markdown
 from openwork.documents.segments import Mark, Role, is_well_formed, plain
@@ -176,7 +176,7 @@ def test_a_table_without_bars_around():
 
 def test_without_the_library(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(markdown_inline, "find_spec", lambda name: None)
-    with pytest.raises(ConfigError) as raised:
+    with pytest.raises(DataError) as raised:
         reading(read_markdown, "text")
     assert raised.value.code == "D190"
 

@@ -21,7 +21,7 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Run:
+class TextRun:
     """The part of a run that is translated.
 
     Attributes:
@@ -41,7 +41,7 @@ class Run:
         return {(mark.key, mark.role): tag for mark, tag in zip(marks_of(self.parts), tags, strict=True)}
 
 
-def run_of(pieces: Sequence[Piece]) -> Run | None:
+def run_of(pieces: Sequence[Piece]) -> TextRun | None:
     """What is translated of a run: from its first words to its last. None if it has no words.
 
     White space, tags without words and pairs of tags around all words are left out at both ends.
@@ -52,7 +52,7 @@ def run_of(pieces: Sequence[Piece]) -> Run | None:
         return None
     kept = tuple(pieces[start:end])
     parts = joined(_with_single_spaces(paired([piece.item for piece in kept])))
-    return Run(parts, kept, kept[0].start, kept[-1].end)
+    return TextRun(parts, kept, kept[0].start, kept[-1].end)
 
 
 def spaced(text: str, start: int, end: int) -> list[Piece]:

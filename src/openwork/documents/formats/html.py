@@ -22,7 +22,7 @@ from openwork.documents.formats.html_tokens import (
     unescaped,
 )
 from openwork.documents.lines import LineNumbers, encoded, without_byte_order_mark
-from openwork.documents.runs import SPACES, Piece, Run, composed, run_of, single_spaced, spaced
+from openwork.documents.runs import SPACES, Piece, TextRun, composed, run_of, single_spaced, spaced
 from openwork.documents.segments import Mark, Parts, Role, Segment, Tag, plain
 
 READ = frozenset({"alt", "title", "placeholder", "aria-label"})  # attributes that a reader sees or hears
@@ -42,11 +42,11 @@ class _Value:
         return self.attribute.start
 
 
-class _Reader:
+class _HtmlReader:
     """Collects the runs and values of a document."""
 
     def __init__(self, text: str, tokens: Sequence[Token]) -> None:
-        self.found: list[Run | _Value] = []
+        self.found: list[TextRun | _Value] = []
         self.languages: list[Attribute] = []  # of the whole document
         self._text = text
         self._tokens = tokens
@@ -143,7 +143,7 @@ class HtmlDocument:
     def __init__(self, content: bytes, path: Path, settings: DocumentSettings) -> None:
         self._mark, self._text = without_byte_order_mark(decoded(content, path))
         is_xml = path.suffix.lower() == ".xhtml" or bool(_XML.match(self._text))
-        reader = _Reader(self._text, tokens_of(self._text, is_xml=is_xml))
+        reader = _HtmlReader(self._text, tokens_of(self._text, is_xml=is_xml))
         reader.read()
         self._found = reader.found
         self._languages = reader.languages
@@ -157,11 +157,11 @@ class HtmlDocument:
     def written(self, translations: Sequence[Parts | None]) -> bytes:
         """The document; where a text has a translation, the document's own language is the target."""
         changes = _Changes(self._text)
-        runs: list[tuple[Run, Parts]] = []
+        runs: list[tuple[TextRun, Parts]] = []
         for one, translation in zip(self._found, translations, strict=True):
             if translation is None or translation == one.parts:
                 continue
-            if isinstance(one, Run):
+            if isinstance(one, TextRun):
                 runs.append((one, translation))
             else:
                 changes.add(one.attribute, plain(translation))

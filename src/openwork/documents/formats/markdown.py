@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from openwork.documents.document import Document, DocumentSettings, decoded
-from openwork.documents.formats.markdown_blocks import Block, Blocks, Shape, blocks_of
+from openwork.documents.formats.markdown_blocks import Block, Blocks, BlockShape, blocks_of
 from openwork.documents.formats.markdown_inline import (
     BREAK,
     HTML,
@@ -27,7 +27,7 @@ from openwork.documents.formats.markdown_inline import (
     signature,
 )
 from openwork.documents.lines import cut_lines, encoded, without_byte_order_mark
-from openwork.documents.runs import Piece, Run, composed, run_of
+from openwork.documents.runs import Piece, TextRun, composed, run_of
 from openwork.documents.segments import Mark, Parts, Segment, Tag
 
 _CONTROL = re.compile(r"[\0-\x1f\x7f-\x9f]+")
@@ -92,7 +92,7 @@ class MarkdownDocument:
             del edits[max(before, default=min(edits))]
         return encoded(self._mark + self._text)
 
-    def _runs(self, blocks: Blocks) -> Iterator[tuple[Block, list[Piece], Run]]:
+    def _runs(self, blocks: Blocks) -> Iterator[tuple[Block, list[Piece], TextRun]]:
         for block in blocks.texts:
             try:
                 pieces = pieces_of(block.content, self._parser, blocks.environment)
@@ -101,7 +101,7 @@ class MarkdownDocument:
             if run := run_of(pieces):
                 yield block, pieces, run
 
-    def _translated(self, block: Block, pieces: Sequence[Piece], run: Run, translation: Parts) -> str | None:
+    def _translated(self, block: Block, pieces: Sequence[Piece], run: TextRun, translation: Parts) -> str | None:
         """The content of a block with a translation: the first way to write it that is read as it is meant."""
         content, tags = block.content, run.tags()
         clean = tuple(part if isinstance(part, Mark) else _clean(part) for part in translation)
@@ -132,19 +132,19 @@ class MarkdownDocument:
                 return whole
         return None
 
-    def _is_read_as(self, shape: Shape, content: str, wanted: list[str | tuple[str]]) -> bool:
+    def _is_read_as(self, shape: BlockShape, content: str, wanted: list[str | tuple[str]]) -> bool:
         """Whether a content is one block of its shape, with the texts and tags that are wanted."""
         environment = {"references": ChainMap({}, self._blocks.environment["references"])}
         row = f"{_in_cell(content)} | -"  # no bar before it: any cell may be the first of its line
         text, opening = {
-            Shape.PARAGRAPH: (content, "paragraph_open"),
-            Shape.HEADING: (f"# {content}", "heading_open"),
-            Shape.UNDERLINED: (f"{content}\n---", "heading_open"),
-            Shape.CELL: (f"{row}\n--- | ---\n{row}", "table_open"),
+            BlockShape.PARAGRAPH: (content, "paragraph_open"),
+            BlockShape.HEADING: (f"# {content}", "heading_open"),
+            BlockShape.UNDERLINED: (f"{content}\n---", "heading_open"),
+            BlockShape.CELL: (f"{row}\n--- | ---\n{row}", "table_open"),
         }[shape]
         tokens: list[Any] = self._parser.parse(text, environment)
         texts = [token.content for token in tokens if token.type == "inline"]
-        is_one = texts == ([content, "-", content, "-"] if shape is Shape.CELL else [content])
+        is_one = texts == ([content, "-", content, "-"] if shape is BlockShape.CELL else [content])
         if not is_one or tokens[0].type != opening:
             return False
         try:
@@ -154,7 +154,7 @@ class MarkdownDocument:
         return signature([(piece.item, content[piece.start : piece.end]) for piece in pieces]) == wanted
 
     def _in_place(self, block: Block, content: str) -> str:
-        if block.shape is Shape.CELL:
+        if block.shape is BlockShape.CELL:
             is_at_bar = self._text.startswith("|", block.end)
             return _in_cell(content) + (" " if content.endswith("\\") and is_at_bar else "")
         return content.replace("\n", self._line_end + block.prefix)
@@ -189,5 +189,5 @@ def _first_difference(one: Sequence[object], other: Sequence[object]) -> int | N
 
 
 def read_markdown(content: bytes, path: Path, settings: DocumentSettings) -> Document:
-    """A document in Markdown. ConfigError if markdown-it-py is not installed."""
+    """A document in Markdown. DataError if markdown-it-py is not installed."""
     return MarkdownDocument(content, path)

@@ -16,7 +16,7 @@ _PIPE = re.compile(r"(?<!\\)\|")
 _KEPT = frozenset({"fence", "code_block", "html_block"})
 
 
-class Shape(Enum):
+class BlockShape(Enum):
     """How a block is written."""
 
     PARAGRAPH = auto()
@@ -42,7 +42,7 @@ class Block:
     end: int
     line: int
     prefix: str
-    shape: Shape
+    shape: BlockShape
     token: int
 
 
@@ -106,7 +106,7 @@ def _block(
         if not line.startswith(content, column):
             return None
         place = starts[top] + column
-        return Block(content, place, place + len(content), top + 1, "", Shape.HEADING, number)
+        return Block(content, place, place + len(content), top + 1, "", BlockShape.HEADING, number)
     columns: list[tuple[int, int]] = []
     for line_number, row in enumerate(content.split("\n"), top):
         line, wanted = lines[line_number][0].rstrip(), row.strip()
@@ -115,7 +115,7 @@ def _block(
         columns.append((len(line) - len(wanted), len(line)))
     last = top + len(columns) - 1
     prefix = lines[top + 1][0][: columns[1][0]] if len(columns) > 1 else ""
-    shape = Shape.UNDERLINED if opening.type == "heading_open" else Shape.PARAGRAPH
+    shape = BlockShape.UNDERLINED if opening.type == "heading_open" else BlockShape.PARAGRAPH
     return Block(content, starts[top] + columns[0][0], starts[last] + columns[-1][1], top + 1, prefix, shape, number)
 
 
@@ -128,7 +128,7 @@ def _cells(
     top = cells[0].map[0] + first
     for (start, end), cell, number in zip(_bounds(lines[top][0], cells), cells, numbers, strict=False):
         place = starts[top]
-        yield Block(cell.content.strip(), place + start, place + end, top + 1, "", Shape.CELL, number)
+        yield Block(cell.content.strip(), place + start, place + end, top + 1, "", BlockShape.CELL, number)
 
 
 def _bounds(line: str, cells: Sequence[Any]) -> list[tuple[int, int]]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequen
 from importlib.util import find_spec
 from typing import Any
 
-from openwork.base.errors import ConfigError
+from openwork.base.errors import DataError
 from openwork.documents.formats.html_tokens import Kind, tokens_of
 from openwork.documents.lines import is_unspaced
 from openwork.documents.runs import SPACES, Piece, single_spaced, spaced
@@ -31,9 +31,9 @@ class NoPlaces(Exception):
 
 
 def new_parser() -> Any:
-    """A parser of blocks, whose `inline` notes places. ConfigError if markdown-it-py is not installed."""
+    """A parser of blocks, whose `inline` notes places. DataError if markdown-it-py is not installed."""
     if find_spec("markdown_it") is None:
-        raise ConfigError(
+        raise DataError(
             "Markdown documents need markdown-it-py, which is not installed",
             hint="pip install markdown-it-py (the extra documents)",
             code="D190",

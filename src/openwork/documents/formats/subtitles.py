@@ -21,7 +21,7 @@ from openwork.documents.lines import (
     one_line,
     without_byte_order_mark,
 )
-from openwork.documents.runs import Piece, Run, composed, run_of, spaced
+from openwork.documents.runs import Piece, TextRun, composed, run_of, spaced
 from openwork.documents.segments import Mark, Parts, Role, Segment, Tag
 
 WIDTH = 42  # columns of a line, of which a Chinese character takes two
@@ -43,7 +43,7 @@ class _Text:
     first: int
     last: int
     raw: str  # the lines as one
-    run: Run
+    run: TextRun
 
 
 class Subtitles:
