@@ -143,19 +143,22 @@ def tags_by_key(items: Sequence[str | Tag]) -> dict[tuple[int, Role], Tag]:
 
 
 def _partners(items: Sequence[str | Tag]) -> dict[int, int]:
-    """The places of tags that are pairs, each by the other."""
+    """The places of tags that are pairs, each by the other. Linear time: each tag is opened and dropped once."""
     found: dict[int, int] = {}
     opened: list[int] = []
+    depths: dict[str, list[int]] = {}  # of the open tags of each name
     for place, item in enumerate(items):
         if isinstance(item, str) or item.role is Role.ALONE:
             continue
         if item.role is Role.OPEN:
+            depths.setdefault(item.name, []).append(len(opened))
             opened.append(place)
-            continue
-        match = next((n for n in range(len(opened) - 1, -1, -1) if _name(items, opened[n]) == item.name), None)
-        if match is not None:
-            found[opened[match]], found[place] = place, opened[match]
-            del opened[match:]
+        elif depths.get(item.name):
+            depth = depths[item.name][-1]
+            found[opened[depth]], found[place] = place, opened[depth]
+            for dropped in opened[depth:]:
+                depths[_name(items, dropped)].pop()
+            del opened[depth:]
     return found
 
 
