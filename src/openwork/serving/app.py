@@ -106,7 +106,7 @@ def make_app(service: Service, settings: ServerSettings) -> App:
 
     app = FastAPI(title="openwork", version=__version__, docs_url=None, redoc_url=None, lifespan=living)
     measures = Measures(service)
-    service.added = measures.texts
+    service.answered = measures.text
     texts = TextRequests(service, settings)
     _add_errors(app)
     _add_own(app, texts)

@@ -35,8 +35,17 @@ def serve(models: Mapping[str, ServedModel], settings: ServerSettings, show: Cal
         )
     logging.root.addHandler(_Shown(show))
     logging.getLogger("openwork").setLevel(logging.INFO)
-    with _bound(settings) as listening:
-        asyncio.run(_serve(Service(models, settings), settings, listening, show))
+    with _bound(settings) as listening, asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(_serve(Service(models, settings), settings, listening, show))
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """uvloop's where it is installed; else asyncio's own."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
 
 
 class _Shown(logging.Handler):

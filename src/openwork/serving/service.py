@@ -2,23 +2,23 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from openwork.base.errors import UsageError
 from openwork.base.tasks import command_for, task_of
 from openwork.bundles.folder import whole_bundle
-from openwork.bundles.settings import load_tokenizers, read_bundle_settings
+from openwork.bundles.settings import read_bundle_settings
 from openwork.machine.available import cores
 from openwork.runs.usable import usable_bundle
+from openwork.serving.estimating import TokenEstimate
 from openwork.serving.pool import WorkerPool
 from openwork.serving.scheduling import Job, JobQueue
 from openwork.serving.settings import ServerSettings
-from openwork.text.pair import TokenizerPair
 
 MOST_ALTERNATIVES = 16
-LONGEST = 20_000  # characters whose tokens are counted
 
 
 class NotServed(Exception):
@@ -37,7 +37,7 @@ class ServedModel:
     path: Path
     source: str
     target: str
-    tokenizers: TokenizerPair
+    estimate: TokenEstimate = field(default_factory=TokenEstimate, compare=False)
 
     @classmethod
     def read(cls, name: str, path: Path) -> "ServedModel":
@@ -53,11 +53,11 @@ class ServedModel:
                 code="U132",
             )
         languages = (settings.source_language or "", settings.target_language or "")
-        return cls(name, usable, *languages, load_tokenizers(folder, settings))
+        return cls(name, usable, *languages)
 
     def count_tokens(self, text: str) -> int:
-        """With the end symbol; of a very long text those of its beginning, which is all that a model reads."""
-        return len(self.tokenizers.source.encode(text[:LONGEST])) + 1
+        """About so many, with the end symbol; of a very long text those of its beginning, all that a model reads."""
+        return self.estimate.tokens(text)
 
 
 def named(paths: Sequence[Path]) -> dict[str, ServedModel]:
@@ -108,8 +108,8 @@ class Service:
         paths = {name: model.path for name, model in models.items()}
         self.pool = WorkerPool(paths, settings.workers or cores(), settings.precision, self.queue)
         self.is_ending = False
-        self.added: Callable[[str, int, int], None] = lambda bundle, texts, tokens: None
-        """Called with the bundle, the texts and their tokens when they are queued."""
+        self.answered: Callable[[str, int], None] = lambda bundle, tokens: None
+        """Called with the bundle and the source tokens of each text that was translated."""
 
     async def start(self) -> None:
         await self.pool.start()
@@ -145,6 +145,7 @@ class Service:
 
         A coroutine that is cancelled gives the texts up.
         """
+        self.queue.check(sum(map(model.count_tokens, texts)))  # before there are jobs: a refusal must cost little
         jobs = [self._job(model, text, best, required) for text in texts]
         self._add(model, jobs)
         try:
@@ -178,8 +179,16 @@ class Service:
 
     def _add(self, model: ServedModel, jobs: list[Job]) -> None:
         self.queue.add(jobs)
-        self.added(model.name, len(jobs), sum(job.tokens for job in jobs))
+        for job in jobs:
+            job.answered.found.add_done_callback(partial(self._learn, model, job))
         self.pool.wake()
+
+    def _learn(self, model: ServedModel, job: Job, found: asyncio.Future[list[dict[str, Any]]]) -> None:
+        """Takes the number of tokens from the answer of a worker, which has counted them."""
+        if not found.cancelled() and found.exception() is None:
+            if tokens := found.result()[0].get("source_tokens", 0):
+                model.estimate.learn(job.text, tokens)
+            self.answered(model.name, tokens or job.tokens)
 
     def _give_up(self, jobs: list[Job]) -> None:
         for job in jobs:
