@@ -178,3 +178,10 @@ def test_a_million_tiny_lines_hold_nobody_up(server: RunningServer) -> None:
         assert server.texts("a b")
         client.settimeout(SLOW)
         assert client.recv(12) in (b"HTTP/1.1 200", b"HTTP/1.1 503", b"HTTP/1.1 429")
+
+
+def test_the_page_has_a_policy_of_its_own(server: RunningServer) -> None:
+    found = server.ask("GET", "/docs")
+    assert found.status == 200 and found.headers["content-type"].startswith("text/html")
+    assert "script-src 'sha256-" in found.headers["content-security-policy"]
+    assert server.ask("GET", "/health").headers["content-security-policy"].startswith("default-src 'none'; frame")

@@ -26,6 +26,7 @@ from openwork.serving.libretranslate import (
     body_of,
 )
 from openwork.serving.measures import Measures
+from openwork.serving.page import docs_page
 from openwork.serving.scheduling import Full
 from openwork.serving.service import MOST_ALTERNATIVES, NotServed, NotTranslated, ServedModel, Service
 from openwork.serving.settings import ServerSettings
@@ -239,6 +240,11 @@ def _add_state(app: FastAPI, service: Service, measures: Measures) -> None:
         """Whether it takes requests: the bundles are loaded, and it is not ending."""
         is_ready = service.pool.is_ready and not service.is_ending
         return JSONResponse({"status": "ready" if is_ready else "not ready"}, 200 if is_ready else 503)
+
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> Response:
+        """A page on which the routes can be read and tried."""
+        return docs_page()
 
     @app.get("/metrics", response_class=PlainTextResponse, responses=REFUSALS)
     async def metrics() -> PlainTextResponse:

@@ -21,7 +21,7 @@ HEADERS = (
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
     (b"referrer-policy", b"no-referrer"),
 )
-OPEN = ("/health", "/ready", "/languages")  # without a token
+OPEN = ("/health", "/ready", "/languages", "/docs")  # without a token
 OWN_KEY = ("/translate", "/detect")  # the token may come in the body: the routes look for it
 LONGEST_LENGTH = 18  # digits of the header Content-Length
 WRONG_TOKEN = "the header Authorization: Bearer TOKEN is missing or wrong"
@@ -52,7 +52,9 @@ class Guard:
                 return
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message.get("headers", ()), *HEADERS]
+                own = list(message.get("headers", ()))
+                names = {name for name, _ in own}
+                message["headers"] = [*own, *(one for one in HEADERS if one[0] not in names)]
             await send(message)
 
         taken, is_whole = 0, False

@@ -4,7 +4,17 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 from openwork.serving.service import Service
 
-PATHS = ("/v1/translate", "/v1/bundles", "/translate", "/languages", "/detect", "/health", "/ready", "/metrics")
+PATHS = (
+    "/v1/translate",
+    "/v1/bundles",
+    "/translate",
+    "/languages",
+    "/detect",
+    "/health",
+    "/ready",
+    "/metrics",
+    "/docs",
+)
 SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
