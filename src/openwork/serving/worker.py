@@ -16,6 +16,7 @@ from openwork.inference.settings import settings_over
 from openwork.inference.translation import Translation
 from openwork.inference.translator import BatchTranslator
 from openwork.serving.messages import receive, send
+from openwork.text.languages import can_tell_languages
 
 LOG = logging.getLogger("openwork.serving")
 SEARCH_TOKENS = 8192  # padded source positions times hypotheses that are searched together, without smaller parts
@@ -32,6 +33,8 @@ class ServedBundle:
             BatchTranslator(bundle.model, bundle.tokenizers, bundle.settings.decoding, precision=precision)
         )
         self.first.engine.ready()
+        if self.usual.source_language or self.usual.target_language:
+            can_tell_languages()  # loads the package once, before there are copies, and not at the first answer of each
 
     def translator(self, best: int) -> BatchTranslator:
         """The bundle's own search, with a beam that is wide enough."""
