@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check parity distributed experiments-smoke fuzz mutants faults soak bench docs errors messages file-list lint clean
+.PHONY: help setup demo test check parity distributed experiments-smoke fuzz mutants faults soak load load-soak bench docs errors messages file-list lint clean
 
 PYTHON3 ?= python3
 VENV := .venv
@@ -85,6 +85,12 @@ faults: $(DEV) ## every fault of docs/reliability.md, made on purpose: kills, fu
 
 soak: $(DEV) ## an hour of training and an hour of translating, and whether memory stays; ARGS="--minutes 3" is shorter
 	@PYTHONPATH=benchmarks $(PYTHON) -m soak $(ARGS)
+
+load: $(DEV) ## openwork serve under load, beside a plain server of CTranslate2; ARGS="BUNDLE TEXTS" takes a trained one
+	@OMP_NUM_THREADS=1 $(PYTHON) benchmarks/load.py $(ARGS)
+
+load-soak: $(DEV) ## an hour of requests to openwork serve, and whether memory stays; ARGS="--soak 2" is shorter
+	@OMP_NUM_THREADS=1 $(PYTHON) benchmarks/load.py --results benchmarks/results/load-soak.json --soak 60 $(ARGS)
 
 bench: $(PARITY) ## speed beside that of other toolkits, each installed into .bench (several GB); ARGS="--help" tells more
 	@OPENWORK_TORCH_INDEX=$(TORCH_INDEX) PYTHONPATH=benchmarks $(PYTHON) -m bench $(ARGS)

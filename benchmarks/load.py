@@ -1,12 +1,17 @@
 """A server under load: throughput, times, memory, and what it does when asked for three times what it can do.
 
-    python benchmarks/load.py BUNDLE TEXTS [--seconds 20] [--results results/load.json]
+    python benchmarks/load.py [BUNDLE TEXTS] [--seconds 20] [--soak MINUTES] [--no-peer] [--results results/load.json]
 
-TEXTS has a source sentence a line. The server runs in processes of its own, and so does what asks it. First what the
-library translates in a second on the same cores, all texts at once; then 1, 8 and 64 clients, each of which asks for
-the next sentence as soon as it has the last one; then requests at random moments (open loop), three times as many as
-were answered before. Each answer is compared with the library's for its text. Memory is what the server's processes
-have alone and their parts of what they share.
+TEXTS has a source sentence a line; without both, a bundle of random weights is made (random_bundle.py). The server runs
+in processes of its own, and so does what asks it. First what the library translates in a second on the same cores, all
+texts at once; then 1, 8 and 64 clients, each of which asks for the next sentence as soon as it has the last one; then
+requests at random moments (open loop), three times as many as were answered before. Each answer is compared with the
+library's for its text. Memory is what the server's processes have alone and their parts of what they share. Then the
+same clients ask a plain server of CTranslate2 with the same weights (peers/serve_ctranslate2.py), whose answers are
+compared with those that it gives to each text alone, where that package is installed.
+
+--soak asks instead at random moments, for so many minutes, half as often as 64 clients get answers, and says how much
+more memory the processes have in the last sixth of the time than in the first.
 """
 
 import argparse
@@ -16,22 +21,33 @@ import os
 import random
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
-from statistics import quantiles
+from statistics import fmean, quantiles
 from typing import Any
 
 import openwork
 
 sys.path.insert(0, str(Path(__file__).parent))
+import random_bundle
+
 from machine import describe_machine
 from openwork.base.files import atomic_write_text
 
 RESULTS = Path(__file__).resolve().parent / "results" / "load.json"
 CLIENTS = (1, 8, 64)
 OVERLOAD = 3.0
+BEAM = 5  # of CTranslate2; the recipes' bundles have it too
 RECOVERED = 1.5  # times a lone request's usual time
 LONGEST = 100_000  # characters of a line of the server's log
+PEER = Path(__file__).resolve().parent / "peers" / "serve_ctranslate2.py"
+TICKS = os.sysconf("SC_CLK_TCK")
+SOAK_SHARE = 0.5  # of what 64 clients get answered
+PARTS = 6  # of a soak, of which the first and the last are compared
 
 
 async def ask(port: int, text: str) -> tuple[int, str]:
@@ -57,6 +73,7 @@ class Load:
         self.port, self.expected, self.texts = port, expected, list(expected)
         self.seconds: list[float] = []
         self.refused_seconds: list[float] = []
+        self.late = 0  # not answered within the server's time for a request
         self.wrong = 0
 
     async def one(self, number: int) -> None:
@@ -64,8 +81,11 @@ class Load:
         started = time.perf_counter()
         status, found = await ask(self.port, text)
         taken = time.perf_counter() - started
-        (self.seconds if status == 200 else self.refused_seconds).append(taken)
-        self.wrong += status not in (200, 429) or (status == 200 and found != self.expected[text])
+        if status == 503:
+            self.late += 1
+        else:
+            (self.seconds if status == 200 else self.refused_seconds).append(taken)
+            self.wrong += status not in (200, 429) or (status == 200 and found != self.expected[text])
 
     async def closed(self, clients: int, seconds: float) -> None:
         """Clients that ask again as soon as they have an answer."""
@@ -92,7 +112,8 @@ class Load:
         """Times in milliseconds."""
         cut = [1000 * one for one in quantiles(self.seconds, n=100)] if len(self.seconds) > 1 else [float("nan")] * 99
         found = {
-            "answered": len(self.seconds), "refused": len(self.refused_seconds), "wrong": self.wrong,
+            "answered": len(self.seconds), "refused": len(self.refused_seconds), "late": self.late,
+            "wrong": self.wrong,
             "answers_a_second": len(self.seconds) / seconds, "p50": cut[49], "p95": cut[94], "p99": cut[98],
         }  # fmt: skip
         return found | ({"refused_longest": 1000 * max(self.refused_seconds)} if self.refused_seconds else {})
@@ -114,6 +135,15 @@ def megabytes(parent: int) -> float:
     return sum(int(line.split()[1]) for line in lines) / 1024
 
 
+def cpu_seconds(parent: int) -> tuple[float, float]:
+    """Of the process that speaks HTTP, and of those that it started."""
+    times = []
+    for one in processes_of(parent):
+        parts = Path(f"/proc/{one}/stat").read_text("ascii").rpartition(")")[2].split()
+        times.append((int(parts[11]) + int(parts[12])) / TICKS)
+    return times[0], sum(times[1:])
+
+
 async def recovery(load: Load, usual: float, patience: float = 30.0) -> float:
     """Seconds until a lone request takes about as long as usual again."""
     started = time.perf_counter()
@@ -125,14 +155,21 @@ async def recovery(load: Load, usual: float, patience: float = 30.0) -> float:
     return float("nan")
 
 
+async def by_clients(port: int, server: int, expected: dict[str, str], clients: int, seconds: float) -> dict[str, Any]:
+    """What so many clients get in a closed loop; CPU time in milliseconds an answer."""
+    load, started, before = Load(port, expected), time.perf_counter(), cpu_seconds(server)
+    await load.closed(clients, seconds)
+    found, after = load.summary(time.perf_counter() - started), cpu_seconds(server)
+    http, workers = (1000 * (end - start) / max(len(load.seconds), 1) for start, end in zip(before, after, strict=True))
+    found |= {"megabytes": megabytes(server), "cpu_http": http, "cpu_workers": workers}
+    print(clients, found, file=sys.stderr, flush=True)
+    return found
+
+
 async def measure(port: int, server: int, expected: dict[str, str], seconds: float) -> dict[str, Any]:
     found: dict[str, Any] = {"clients": {}}
     for clients in CLIENTS:
-        load, started = Load(port, expected), time.perf_counter()
-        await load.closed(clients, seconds)
-        taken = time.perf_counter() - started
-        found["clients"][str(clients)] = load.summary(taken) | {"megabytes": megabytes(server)}
-        print(clients, found["clients"][str(clients)], file=sys.stderr, flush=True)
+        found["clients"][str(clients)] = await by_clients(port, server, expected, clients, seconds)
     load, started = Load(port, expected), time.perf_counter()
     await load.open(OVERLOAD * found["clients"]["64"]["answers_a_second"], seconds)
     taken = time.perf_counter() - started
@@ -143,15 +180,61 @@ async def measure(port: int, server: int, expected: dict[str, str], seconds: flo
     return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("bundle", type=Path)
-    parser.add_argument("texts", type=Path)
-    parser.add_argument("--seconds", type=float, default=20.0, help="of each load")
-    parser.add_argument("--results", type=Path, default=RESULTS)
-    asked = parser.parse_args()
-    texts = list(dict.fromkeys(line for line in asked.texts.read_text("utf-8").splitlines() if line.strip()))
-    translator = openwork.load(asked.bundle)
+async def soak(port: int, server: int, expected: dict[str, str], minutes: float) -> dict[str, Any]:
+    """The server's memory each minute, or more often where that would be fewer than two looks at each part."""
+    usual = await by_clients(port, server, expected, CLIENTS[-1], 5.0)
+    load, seen, between = Load(port, expected), [], min(60.0, 60 * minutes / (2 * PARTS))
+    rate = SOAK_SHARE * usual["answers_a_second"]
+    asking = asyncio.ensure_future(load.open(rate, 60 * minutes))
+    started = time.perf_counter()
+    while not asking.done():
+        await asyncio.wait({asking}, timeout=between)
+        seen.append({"seconds": time.perf_counter() - started, "megabytes": megabytes(server)})
+        print(seen[-1], file=sys.stderr, flush=True)
+    await asking
+    size = max(1, len(seen) // PARTS)
+    first, last = (fmean(one["megabytes"] for one in part) for part in (seen[:size], seen[-size:]))
+    return load.summary(60 * minutes) | {"rate": rate, "memory": seen, "drift_megabytes": last - first}
+
+
+async def peer(port: int, server: int, texts: list[str], seconds: float) -> dict[str, Any]:
+    """What CTranslate2 gives to clients, each answer checked against that to its text alone."""
+    alone = {text: (await ask(port, text))[1] for text in texts}
+    return {str(clients): await by_clients(port, server, alone, clients, seconds) for clients in CLIENTS}
+
+
+@contextmanager
+def started_server(bundle: Path) -> Iterator[tuple[int, int]]:
+    """openwork serve: its port and its process."""
+    command = [sys.executable, "-m", "openwork", "serve", str(bundle), "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ | {"LC_ALL": "C"}) as server:
+        assert server.stderr is not None
+        try:
+            port = int(server.stderr.readline(LONGEST).partition(";")[0].rpartition(":")[2])
+            reader = subprocess.Popen(["cat"], stdin=server.stderr, stdout=subprocess.DEVNULL)
+            yield port, server.pid
+        finally:
+            server.terminate()
+    reader.wait()
+
+
+@contextmanager
+def started_peer(bundle: Path, folder: Path, beam: int) -> Iterator[tuple[int, int]]:
+    """The server of CTranslate2 with the same weights: its port and its process."""
+    export = [sys.executable, "-m", "openwork", "export", str(bundle), "--to", "ct2", "--out", str(folder / "ct2")]
+    subprocess.run(export, check=True)
+    command = [sys.executable, str(PEER), str(folder / "ct2"), str(beam), str(os.cpu_count())]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        try:
+            yield int(server.stdout.readline(LONGEST)), server.pid
+        finally:
+            server.terminate()
+
+
+def by_library(bundle: Path, texts: list[str]) -> tuple[dict[str, str], dict[str, Any]]:
+    """The library's translation of each text, and how fast it was."""
+    translator = openwork.load(bundle)
     started = time.perf_counter()
     expected = {text: found.text for text, found in zip(texts, translator.translate(texts), strict=True)}
     together = len(texts) / (time.perf_counter() - started)
@@ -160,21 +243,40 @@ def main() -> None:
         started = time.perf_counter()
         translator.translate(text)
         times.append(1000 * (time.perf_counter() - started))
-    command = [sys.executable, "-m", "openwork", "serve", str(asked.bundle), "--port", "0"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ | {"LC_ALL": "C"}) as server:
-        assert server.stderr is not None
-        try:
-            port = int(server.stderr.readline(LONGEST).partition(";")[0].rpartition(":")[2])
-            reader = subprocess.Popen(["cat"], stdin=server.stderr, stdout=subprocess.DEVNULL)
-            found = asyncio.run(measure(port, server.pid, expected, asked.seconds))
-        finally:
-            server.terminate()
-    reader.wait()
-    result = {
-        "machine": describe_machine(), "texts": len(texts), "library_answers_a_second": together,
-        "library_p95": quantiles(times, n=100)[94], **found,
-    }  # fmt: skip
-    atomic_write_text(asked.results, json.dumps(result, indent=1) + "\n")
+    return expected, {"library_answers_a_second": together, "library_p95": quantiles(times, n=100)[94]}
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("bundle", type=Path, nargs="?")
+    parser.add_argument("texts", type=Path, nargs="?")
+    parser.add_argument("--seconds", type=float, default=20.0, help="of each load")
+    parser.add_argument("--soak", type=float, metavar="MINUTES")
+    parser.add_argument("--no-peer", action="store_true", help="leave CTranslate2 out")
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    asked = parser.parse_args()
+    if asked.bundle and not asked.texts:
+        parser.error("give the file of texts too")
+    return asked
+
+
+def main() -> None:
+    asked = arguments()
+    with tempfile.TemporaryDirectory() as place:
+        is_given = asked.bundle is not None
+        bundle, file = (asked.bundle, asked.texts) if is_given else random_bundle.make(Path(place))
+        texts = list(dict.fromkeys(line for line in file.read_text("utf-8").splitlines() if line.strip()))
+        expected, library = by_library(bundle, texts)
+        result = {"machine": describe_machine(), "texts": len(texts), "random_weights": not is_given, **library}
+        with started_server(bundle) as (port, process):
+            if asked.soak:
+                result["soak"] = asyncio.run(soak(port, process, expected, asked.soak))
+            else:
+                result |= asyncio.run(measure(port, process, expected, asked.seconds))
+        if find_spec("ctranslate2") and not asked.no_peer and not asked.soak:
+            with started_peer(bundle, Path(place), BEAM) as (port, process):
+                result["ctranslate2"] = asyncio.run(peer(port, process, texts, asked.seconds))
+        atomic_write_text(asked.results, json.dumps(result, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -86,3 +86,12 @@ def test_a_job_that_was_given_up_is_not_taken() -> None:
     queue = filled(kept, left)
     assert queue.remove(left) and not queue.remove(left)
     assert queue.take(1.0)[0] == [kept] and queue.tokens == 0
+
+
+def test_whether_there_is_room_can_be_asked_before_there_are_jobs() -> None:
+    queue = filled(job(60), most=100)
+    queue.check(40)
+    with pytest.raises(Full):
+        queue.check(41)
+    assert len(queue) == 1 and queue.tokens == 60
+    filled(most=100).check(1000)  # where nothing waits, anything may

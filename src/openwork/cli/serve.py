@@ -38,6 +38,12 @@ class LimitOptions:
     most_bytes: Annotated[int, Option(min=1, max=MOST_TOKENS, help="Bytes of a request.")] = ServerSettings.most_bytes
     most_lines: Annotated[int, Option(min=1, max=MOST_TOKENS, help="Lines of a request.")] = ServerSettings.most_lines
     seconds: Annotated[float, Option(min=0.1, max=86_400, help="Seconds for a request.")] = ServerSettings.seconds
+    receive_seconds: Annotated[
+        float, Option(min=0.1, max=86_400, help="Seconds for the head of a request to arrive, and for its body.")
+    ] = ServerSettings.receive_seconds
+    connections: Annotated[int, Option(min=1, max=100_000, help="Connections at a time; more are refused.")] = (
+        ServerSettings.connections
+    )
 
 
 def serve(
@@ -55,10 +61,10 @@ def serve(
 
     openwork serve en-de --host 0.0.0.0 --token-file token --certificate server.pem --key server.key
     """
-    if any(find_spec(name) is None for name in ("fastapi", "uvicorn", "prometheus_client")):
+    if any(find_spec(name) is None for name in ("fastapi", "httptools", "uvicorn", "prometheus_client")):
         raise UsageError(
-            "openwork serve needs FastAPI, uvicorn and prometheus-client, which are not installed",
-            hint="pip install fastapi uvicorn prometheus-client (the extra serve)",
+            "openwork serve needs FastAPI, httptools, uvicorn and prometheus-client, which are not installed",
+            hint="pip install fastapi httptools uvicorn prometheus-client (the extra serve)",
             code="U140",
         )
     from openwork.bundles.folder import check_bundle
@@ -68,7 +74,7 @@ def serve(
     settings = ServerSettings(
         server.host, server.port, read_token(server.token_file) if server.token_file else "", server.certificate,
         server.key, tuple(server.allow_host or ()), limits.most_bytes, limits.most_lines, limits.seconds,
-        limits.workers or 0, limits.queue_tokens, precision,
+        limits.receive_seconds, limits.connections, limits.workers or 0, limits.queue_tokens, precision,
     )  # fmt: skip
     settings.check()
     for path in bundles:

@@ -29,7 +29,7 @@ from openwork.text.pair import TokenizerPair
 from openwork.text.placeholders import Spans
 
 BATCH_TOKENS = 4096  # padded source positions times hypotheses that are searched together
-LEAST_TOKENS = 512  # to which batches shrink towards the end
+LEAST_TOKENS = 512  # to which batches shrink towards the end, so that processes that share them finish together
 REPLACEMENT = "\ufffd"  # what incomplete characters are decoded to
 
 
@@ -89,6 +89,7 @@ class BatchTranslator:
         transcript: TranscriptSettings | None = None,
     ) -> None:
         self.engine = Engine(model, precision)
+        self.batch_tokens, self.least_tokens = BATCH_TOKENS, LEAST_TOKENS
         self.shortlist, self.opening = shortlist, opening_of(transcript)
         self.tokenizers = tokenizers
         self.sources = batches_of(tokenizers.encoder)
@@ -138,7 +139,7 @@ class BatchTranslator:
                 results[place] = [Translation("", finished=False, problem=source)]
         kept = {place: source for place, source in sources.items() if isinstance(source, _Source)}
         lengths = {place: len(source.ids) + self.sources.ends for place, source in kept.items()}
-        planned = list(batches(lengths, BATCH_TOKENS // self.decoding.hypotheses, least=LEAST_TOKENS))
+        planned = list(batches(lengths, self.batch_tokens // self.decoding.hypotheses, least=self.least_tokens))
         wide = self.decoding
         if wide.minimum_bayes_risk != "none":  # the best are chosen among all hypotheses
             wide = wide.model_copy(update={"best": wide.hypotheses})

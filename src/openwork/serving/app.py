@@ -14,8 +14,18 @@ from pydantic import BaseModel, ConfigDict, Field
 from openwork import __version__
 from openwork.serving.errors import Unmet, WrongToken
 from openwork.serving.guarding import App, Guard, is_token
+from openwork.serving.libretranslate import (
+    REFUSALS,
+    DetectedLanguage,
+    LibreDetection,
+    LibreLanguage,
+    LibreTranslation,
+    LibreTranslationAnswer,
+    body_of,
+)
 from openwork.serving.measures import Measures
 from openwork.serving.openai import add_openai
+from openwork.serving.page import docs_page
 from openwork.serving.responses import add_errors, unless_gone
 from openwork.serving.service import MOST_ALTERNATIVES, NotTranslated, Part, ServedModel, Service
 from openwork.serving.settings import ServerSettings
@@ -23,6 +33,7 @@ from openwork.serving.typed import Text
 from openwork.text.languages import likeliest_language
 
 AUTO = "auto"
+EVENTS = {"text/event-stream": {"schema": {"type": "string"}}}
 
 
 class TranslationRequest(BaseModel):
@@ -68,6 +79,12 @@ class TranslationAnswer(BaseModel):
     translations: list[TranslatedText]
 
 
+class StateAnswer(BaseModel):
+    """Whether the server takes requests."""
+
+    status: str
+
+
 class BundleAnswer(BaseModel):
     """A translator that is served; a language is empty where the bundle does not say it."""
 
@@ -86,7 +103,7 @@ def make_app(service: Service, settings: ServerSettings) -> App:
 
     app = FastAPI(title="openwork", version=__version__, docs_url=None, redoc_url=None, lifespan=living)
     measures = Measures(service)
-    service.added = measures.texts
+    service.answered = measures.text
     texts = TextRequests(service, settings)
     add_errors(app)
     _add_own(app, texts)
@@ -129,7 +146,7 @@ class TextRequests:
 
 
 def _add_own(app: FastAPI, texts: TextRequests) -> None:
-    @app.post("/v1/translate", responses={200: {"model": TranslationAnswer}})
+    @app.post("/v1/translate", responses={200: {"model": TranslationAnswer, "content": EVENTS}, **REFUSALS})
     async def translate(asked: TranslationRequest, request: Request) -> Response:
         """Translate texts."""
         model = texts.service.find(asked.source, asked.target, asked.bundle)
@@ -141,7 +158,7 @@ def _add_own(app: FastAPI, texts: TextRequests) -> None:
         found = await texts.translated(request, model, given, asked.best, asked.required)
         return JSONResponse(TranslationAnswer(bundle=model.name, translations=found).model_dump())
 
-    @app.get("/v1/bundles")
+    @app.get("/v1/bundles", responses=REFUSALS)
     async def bundles() -> list[BundleAnswer]:
         """The translators that are served."""
         known = texts.service.translators
@@ -149,7 +166,11 @@ def _add_own(app: FastAPI, texts: TextRequests) -> None:
 
 
 def _add_libretranslate(app: FastAPI, texts: TextRequests) -> None:
-    @app.post("/translate")
+    @app.post(
+        "/translate",
+        responses={200: {"model": LibreTranslationAnswer}, **REFUSALS},
+        openapi_extra=body_of(LibreTranslation),
+    )
     async def libre_translate(request: Request) -> JSONResponse:
         """Translate as LibreTranslate does: q, source, target, alternatives; JSON or a form."""
         asked = await texts.fields(request)
@@ -168,39 +189,45 @@ def _add_libretranslate(app: FastAPI, texts: TextRequests) -> None:
             answer["alternatives"] = [[other.text for other in one.alternatives] for one in found]
         return JSONResponse(answer if isinstance(given, list) else {key: one[0] for key, one in answer.items()})
 
-    @app.post("/detect")
-    async def detect(request: Request) -> list[dict[str, Any]]:
+    @app.post("/detect", responses=REFUSALS, openapi_extra=body_of(LibreDetection))
+    async def detect(request: Request) -> list[DetectedLanguage]:
         """The likeliest language of q, as LibreTranslate answers it."""
         text = (await texts.fields(request)).get("q")
         if not isinstance(text, str):
             raise Unmet("q must be a text")
         if (found := likeliest_language(text)) is None:
             raise Unmet("languages are detected by the package py3langid, which is not installed (the extra languages)")
-        return [{"language": found[0], "confidence": round(100 * found[1], 1)}]
+        return [DetectedLanguage(language=found[0], confidence=round(100 * found[1], 1))]
 
-    @app.get("/languages")
-    async def languages() -> list[dict[str, Any]]:
+    @app.get("/languages", responses=REFUSALS)
+    async def languages() -> list[LibreLanguage]:
         """The languages, as LibreTranslate lists them."""
         targets: dict[str, list[str]] = {}
         for model in texts.service.translators:
             if model.source and model.target:
                 targets.setdefault(model.source, []).append(model.target)
-        return [{"code": code, "name": code, "targets": sorted(set(found))} for code, found in sorted(targets.items())]
+        ordered = sorted(targets.items())
+        return [LibreLanguage(code=code, name=code, targets=sorted(set(found))) for code, found in ordered]
 
 
 def _add_state(app: FastAPI, service: Service, measures: Measures) -> None:
-    @app.get("/health")
+    @app.get("/health", responses=REFUSALS)
     async def health() -> dict[str, str]:
         """Whether the server runs."""
         return {"status": "ok"}
 
-    @app.get("/ready")
+    @app.get("/ready", responses={**REFUSALS, 200: {"model": StateAnswer}, 503: {"model": StateAnswer}})
     async def ready() -> JSONResponse:
         """Whether it takes requests: the bundles are loaded, and it is not ending."""
         is_ready = service.pool.is_ready and not service.is_ending
         return JSONResponse({"status": "ready" if is_ready else "not ready"}, 200 if is_ready else 503)
 
-    @app.get("/metrics")
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> Response:
+        """A page on which the routes can be read and tried."""
+        return docs_page()
+
+    @app.get("/metrics", response_class=PlainTextResponse, responses=REFUSALS)
     async def metrics() -> PlainTextResponse:
         """Counts and times, for Prometheus."""
         return PlainTextResponse(measures.shown(), media_type="text/plain; version=0.0.4")

@@ -6,7 +6,7 @@ import json
 import logging
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
+from typing import Any, NoReturn
 
 from openwork.serving.errors import WRONG_TOKEN, error_body
 from openwork.serving.settings import ServerSettings
@@ -22,13 +22,13 @@ HEADERS = (
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
     (b"referrer-policy", b"no-referrer"),
 )
-OPEN = ("/health", "/ready", "/languages")  # without a token
+OPEN = ("/health", "/ready", "/languages", "/docs")  # without a token
 OWN_KEY = ("/translate", "/detect")  # the token may come in the body: the routes look for it
 LONGEST_LENGTH = 18  # digits of the header Content-Length
 
 
-class _TooLarge(Exception):
-    pass
+class _Refused(Exception):
+    """The body is too large or too slow, which was answered already."""
 
 
 class Guard:
@@ -52,35 +52,47 @@ class Guard:
                 return
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message.get("headers", ()), *HEADERS]
+                own = list(message.get("headers", ()))
+                names = {name for name, _ in own}
+                message["headers"] = [*own, *(one for one in HEADERS if one[0] not in names)]
             await send(message)
 
-        taken = 0
+        taken, is_whole = 0, False
+        deadline = asyncio.get_running_loop().time() + self.settings.receive_seconds
 
         async def bounded() -> Scope:
-            """A part of the body; of too large a one there is no more, whatever the application makes of that."""
-            nonlocal taken, is_refused
-            message = await receive()
+            """A part of the body; of a refused one there is no more, whatever the application makes of that."""
+            nonlocal taken, is_whole
+            try:
+                async with asyncio.timeout_at(None if is_whole else deadline):
+                    message = await receive()
+            except TimeoutError:
+                await refused(408, f"no whole request within {self.settings.receive_seconds:g} seconds")
+            is_whole = is_whole or not message.get("more_body")
             taken += len(message.get("body", b""))
             if taken > self.settings.most_bytes:
-                if not status:
-                    await _refuse(answering, scope, 413, self._too_large)
-                is_refused = True
-                raise _TooLarge
+                await refused(413, self._too_large)
             return message
+
+        async def refused(status_code: int, problem: str) -> NoReturn:
+            nonlocal is_refused
+            if not status:
+                await refuse(answering, scope, status_code, problem)
+            is_refused = True
+            raise _Refused
 
         headers = {name.lower(): value for name, value in scope["headers"]}
         try:
             if refusal := self._refusal(scope["path"], headers):
-                await _refuse(answering, scope, *refusal)
+                await refuse(answering, scope, *refusal)
             else:
                 async with asyncio.timeout(self.settings.seconds):
                     await self.app(scope, bounded, answering)
-        except _TooLarge:
+        except _Refused:
             pass
         except TimeoutError:
             if not status:
-                await _refuse(answering, scope, 503, f"no answer within {self.settings.seconds:g} seconds")
+                await refuse(answering, scope, 503, f"no answer within {self.settings.seconds:g} seconds")
         finally:
             seconds = time.perf_counter() - started
             self.counted(scope["path"], status, seconds)
@@ -93,6 +105,8 @@ class Guard:
         name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
         if name.strip("[]") not in self.settings.allowed_hosts:
             return 421, f"this server is not called {name!r}; openwork serve --allow-host adds a name"
+        if headers.get(b"content-encoding", b"identity").strip().lower() != b"identity":
+            return 415, "a compressed body is not unpacked; send it as it is"
         length = headers.get(b"content-length", b"0")
         if not length.isdigit() or len(length) > LONGEST_LENGTH or int(length) > self.settings.most_bytes:
             return 413, self._too_large
@@ -111,8 +125,12 @@ def is_token(given: str, settings: ServerSettings) -> bool:
     return not settings.token or hmac.compare_digest(given.encode("utf-8", "replace"), settings.token.encode())
 
 
-async def _refuse(send: Send, scope: Scope, status: int, problem: str) -> None:
+async def refuse(send: Send, scope: Scope, status: int, problem: str, *more: tuple[bytes, bytes]) -> None:
+    """An answer with these headers more, after which the connection ends: the body was perhaps not read."""
     body = error_body(scope["path"], status, problem)
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    headers = [
+        (b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), (b"connection", b"close"),
+        *more,
+    ]  # fmt: skip
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -6,7 +6,7 @@ from openwork.serving.errors import OPENAI_PATHS
 from openwork.serving.service import Service
 
 PATHS = (
-    "/v1/translate", "/v1/bundles", "/translate", "/languages", "/detect", "/health", "/ready", "/metrics",
+    "/v1/translate", "/v1/bundles", "/translate", "/languages", "/detect", "/health", "/ready", "/metrics", "/docs",
     *OPENAI_PATHS,
 )  # fmt: skip
 SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -21,7 +21,7 @@ class Measures:
         self._seconds = Histogram(
             "openwork_request_seconds", "Seconds of a request", ["path"], buckets=SECONDS, registry=self.registry
         )
-        self._texts = Counter("openwork_texts", "Texts to translate", ["bundle"], registry=self.registry)
+        self._texts = Counter("openwork_texts", "Texts that were translated", ["bundle"], registry=self.registry)
         self._tokens = Counter("openwork_source_tokens", "Their tokens", ["bundle"], registry=self.registry)
         for name, what, read in (
             ("openwork_queue_tokens", "Tokens that wait", lambda: service.queue.tokens),
@@ -36,8 +36,8 @@ class Measures:
         self._requests.labels(known, str(status)).inc()
         self._seconds.labels(known).observe(seconds)
 
-    def texts(self, bundle: str, texts: int, tokens: int) -> None:
-        self._texts.labels(bundle).inc(texts)
+    def text(self, bundle: str, tokens: int) -> None:
+        self._texts.labels(bundle).inc()
         self._tokens.labels(bundle).inc(tokens)
 
     def shown(self) -> bytes:

@@ -60,11 +60,15 @@ class JobQueue:
     def add(self, jobs: list[Job]) -> None:
         """All of these jobs, or none: `Full` where they are too many."""
         added = sum(job.tokens for job in jobs)
-        if self._jobs and self.tokens + added > self.most_tokens:
-            raise Full(max(1, round(self.tokens / self.rate) if self.rate else 1))
+        self.check(added)
         for job in jobs:
             self._jobs[job.number] = job
         self.tokens += added
+
+    def check(self, tokens: int) -> None:
+        """`Full` where so many more tokens must not wait."""
+        if self._jobs and self.tokens + tokens > self.most_tokens:
+            raise Full(max(1, round(self.tokens / self.rate) if self.rate else 1))
 
     def put_back(self, jobs: list[Job]) -> None:
         """Jobs whose worker has ended, as the next ones."""

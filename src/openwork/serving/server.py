@@ -14,10 +14,12 @@ from openwork.base.errors import OpenworkError, UsageError
 from openwork.base.messages import msg
 from openwork.base.phrases import AsIs
 from openwork.serving.app import make_app
+from openwork.serving.connections import REFUSED, bounded_protocol
 from openwork.serving.service import ServedModel, Service
 from openwork.serving.settings import ServerSettings
 
 LOG = logging.getLogger("openwork.serving")
+OTHER_FILES = 256  # that the server opens besides connections
 SLOW_SECONDS = 30  # that running requests may take after the server was asked to end
 
 
@@ -33,10 +35,20 @@ def serve(models: Mapping[str, ServedModel], settings: ServerSettings, show: Cal
             hint="use WSL, or openwork translate",
             code="U138",
         )
+    _raise_open_files(settings.connections)
     logging.root.addHandler(_Shown(show))
     logging.getLogger("openwork").setLevel(logging.INFO)
-    with _bound(settings) as listening:
-        asyncio.run(_serve(Service(models, settings), settings, listening, show))
+    with _bound(settings) as listening, asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(_serve(Service(models, settings), settings, listening, show))
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """uvloop's where it is installed; else asyncio's own."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
 
 
 class _Shown(logging.Handler):
@@ -48,6 +60,17 @@ class _Shown(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self.show(AsIs(self.format(record)))
+
+
+def _raise_open_files(connections: int) -> None:
+    """Lets this process have so many connections open, as far as the system lets it."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = REFUSED * connections + OTHER_FILES
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def _bound(settings: ServerSettings) -> socket.socket:
@@ -70,7 +93,7 @@ async def _serve(
     config = uvicorn.Config(
         make_app(service, settings), log_config=None, access_log=False, server_header=False, lifespan="on",
         ssl_certfile=settings.certificate, ssl_keyfile=settings.key, timeout_graceful_shutdown=SLOW_SECONDS,
-        h11_max_incomplete_event_size=1 << 16, timeout_keep_alive=30,
+        http=bounded_protocol(settings), ws="none", timeout_keep_alive=30,
     )  # fmt: skip
     server = uvicorn.Server(config)
     server.capture_signals = nullcontext  # type: ignore[method-assign]  # it would end this process by the signal again

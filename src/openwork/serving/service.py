@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +15,15 @@ from openwork.inference.continuation.text import Prompt
 from openwork.machine.available import cores
 from openwork.models.families import context, continues
 from openwork.runs.usable import usable_bundle
+from openwork.serving.estimating import TokenEstimate
 from openwork.serving.pool import WorkerPool
 from openwork.serving.scheduling import Job, JobQueue
 from openwork.serving.settings import ServerSettings
 from openwork.text.pair import TokenizerPair
 
 MOST_ALTERNATIVES = 16
-LONGEST = 20_000  # characters whose tokens are counted
-LONGEST_PROMPT = (
-    1023  # tokens; of a longer prompt `openwork complete` leaves the beginning out, and a server refuses it
-)
+LONGEST = 20_000  # characters of a prompt whose tokens are counted
+LONGEST_PROMPT = 1023  # tokens; of a longer one `openwork complete` leaves the beginning out, and a server refuses it
 
 
 class NotServed(Exception):
@@ -43,7 +43,7 @@ class ServedModel:
     """A bundle as the server knows it, without its weights; languages are empty where the bundle does not say.
 
     Attributes:
-        is_language_model: it continues texts, and does not translate them.
+        tokenizers: of a language model, whose prompts are counted before they are accepted; None of a translator.
         changed: when it was written, in seconds since 1970.
         context: the most tokens of a prompt and its continuation together; None: any number.
         longest: the most tokens of a continuation.
@@ -53,11 +53,11 @@ class ServedModel:
     path: Path
     source: str
     target: str
-    tokenizers: TokenizerPair
-    is_language_model: bool
+    tokenizers: TokenizerPair | None
     changed: int
     context: int | None
     longest: int
+    estimate: TokenEstimate = field(default_factory=TokenEstimate, compare=False)
 
     @classmethod
     def read(cls, name: str, path: Path) -> "ServedModel":
@@ -82,17 +82,23 @@ class ServedModel:
                 code="U150",
             )
         return cls(
-            name, usable, *languages, load_tokenizers(folder, settings), is_language_model,
+            name, usable, *languages, load_tokenizers(folder, settings) if is_language_model else None,
             int(folder.stat().st_mtime), context(settings.model), decoding.maximum_length,
         )  # fmt: skip
 
+    @property
+    def is_language_model(self) -> bool:
+        """Whether it continues texts, and does not translate."""
+        return self.tokenizers is not None
+
     def prompt_tokens(self, texts: Sequence[str]) -> list[int]:
-        """The tokens of each prompt, without symbols."""
+        """The tokens of each prompt of a language model, without symbols."""
+        assert self.tokenizers is not None
         return [len(ids) for ids, _ in self.tokenizers.encode_sources(texts)]
 
     def count_tokens(self, text: str) -> int:
-        """With the end symbol; of a very long text those of its beginning, which is all that a model reads."""
-        return len(self.tokenizers.source.encode(text[:LONGEST])) + 1
+        """About so many, with the end symbol; of a very long text those of its beginning, all that a model reads."""
+        return self.estimate.tokens(text)
 
 
 def named(paths: Sequence[Path]) -> dict[str, ServedModel]:
@@ -161,8 +167,8 @@ class Service:
         paths = {name: model.path for name, model in models.items()}
         self.pool = WorkerPool(paths, settings.workers or cores(), settings.precision, self.queue)
         self.is_ending = False
-        self.added: Callable[[str, int, int], None] = lambda bundle, texts, tokens: None
-        """Called with the bundle, the texts and their tokens when they are queued."""
+        self.answered: Callable[[str, int], None] = lambda bundle, tokens: None
+        """Called with the bundle and the source tokens of each text that was translated."""
 
     async def start(self) -> None:
         await self.pool.start()
@@ -218,6 +224,7 @@ class Service:
 
         A coroutine that is cancelled gives the texts up.
         """
+        self.queue.check(sum(map(model.count_tokens, texts)))  # before there are jobs: a refusal must cost little
         return await self._answers(model, [self._job(model, text, best, required, _Waiting()) for text in texts])
 
     def stream(self, model: ServedModel, text: str, required: Sequence[str] = ()) -> AsyncIterator[Part]:
@@ -284,8 +291,16 @@ class Service:
 
     def _add(self, model: ServedModel, jobs: list[Job]) -> None:
         self.queue.add(jobs)
-        self.added(model.name, len(jobs), sum(job.tokens for job in jobs))
+        for job in jobs:
+            job.answered.found.add_done_callback(partial(self._learn, model, job))
         self.pool.wake()
+
+    def _learn(self, model: ServedModel, job: Job, found: asyncio.Future[list[dict[str, Any]]]) -> None:
+        """Takes the number of tokens from the answer of a worker, which has counted them."""
+        if not found.cancelled() and found.exception() is None:
+            if tokens := found.result()[0].get("source_tokens", 0):
+                model.estimate.learn(job.text, tokens)
+            self.answered(model.name, tokens or job.tokens)
 
     def _give_up(self, jobs: list[Job]) -> None:
         """Leaves those that have no answer; `gather` may have cancelled them already."""

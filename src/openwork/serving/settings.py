@@ -14,7 +14,8 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 class ServerSettings:
     """Limits of a server. `token`: what requests must bring, empty: nothing. `hosts`: names it may be called by.
 
-    `workers`: processes that translate, 0: one a core. `queue_tokens`: source tokens that may wait.
+    `workers`: processes that translate, 0: one a core. `queue_tokens`: source tokens that may wait. `receive_seconds`:
+    for the head of a request, and again for its body. `connections`: that are open at a time.
     """
 
     host: str = "127.0.0.1"
@@ -26,6 +27,8 @@ class ServerSettings:
     most_bytes: int = 1 << 20
     most_lines: int = 1000
     seconds: float = 60.0
+    receive_seconds: float = 20.0
+    connections: int = 4096
     workers: int = 0
     queue_tokens: int = 50_000
     precision: TranslationPrecision = "float32"

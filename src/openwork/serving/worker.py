@@ -19,11 +19,13 @@ from openwork.inference.settings import settings_over
 from openwork.inference.translation import Translation
 from openwork.inference.translator import BatchTranslator
 from openwork.serving.messages import receive, send
+from openwork.text.languages import can_tell_languages
 
 LOG = logging.getLogger("openwork.serving")
 Job = Mapping[str, Any]
 Show = Callable[[int, str], None]
 """Gets the place of a text in its batch, and the next part of its answer."""
+SEARCH_TOKENS = 8192  # padded source positions times hypotheses that are searched together, without smaller parts
 
 
 class ServedBundle:
@@ -33,8 +35,12 @@ class ServedBundle:
         self.bundle = bundle
         self.usual: UsualTexts = usual_texts(bundle)
         self._wider: dict[int, BatchTranslator] = {}
-        self.first = BatchTranslator(bundle.model, bundle.tokenizers, bundle.settings.decoding, precision=precision)
+        self.first = _alone(
+            BatchTranslator(bundle.model, bundle.tokenizers, bundle.settings.decoding, precision=precision)
+        )
         self.first.engine.ready()
+        if self.usual.source_language or self.usual.target_language:
+            can_tell_languages()  # loads the package once, before there are copies, and not at the first answer of each
 
     def translator(self, best: int) -> BatchTranslator:
         """The bundle's own search, with a beam that is wide enough."""
@@ -48,7 +54,7 @@ class ServedBundle:
     def _made(self, best: int) -> BatchTranslator:
         own = self.bundle.settings.decoding
         settings = settings_over(own, {"best": best, "beam": max(best, own.beam)})
-        made = BatchTranslator(self.bundle.model, self.bundle.tokenizers, settings)
+        made = _alone(BatchTranslator(self.bundle.model, self.bundle.tokenizers, settings))
         made.engine = self.first.engine  # its prepared weights
         return made
 
@@ -90,6 +96,15 @@ class ServedLanguageModel:
 def served(bundle: Bundle, precision: TranslationPrecision) -> ServedBundle | ServedLanguageModel:
     """What answers requests by a bundle."""
     return (ServedLanguageModel if bundle.model.continues else ServedBundle)(bundle, precision)
+
+
+def _alone(translator: BatchTranslator) -> BatchTranslator:
+    """The same one for a process that shares its texts with no other: it searches as many as it has together.
+
+    Of 32 captions this needs an eighth less time than smaller parts (benchmarks/load.py).
+    """
+    translator.batch_tokens = translator.least_tokens = SEARCH_TOKENS
+    return translator
 
 
 @dataclass
@@ -145,4 +160,5 @@ def _shown(one: Translation) -> dict[str, Any]:
         "missing": list(one.missing),
         "problem": one.problem,
         "flags": list(one.flags),
+        "source_tokens": 0 if one.cut else one.source_pieces,
     }

@@ -1,0 +1,44 @@
+"""The page /docs: nothing from elsewhere, nothing inserted as HTML, and a policy that lets its own script alone run."""
+
+import base64
+import hashlib
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from architecture.house import PACKAGE
+
+PAGE = PACKAGE / "templates" / "interface.html"
+
+
+def inside(element: str) -> str:
+    (found,) = re.findall(f"<{element}>(.*?)</{element}>", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    return found
+
+
+def test_it_needs_nothing_from_elsewhere_and_inserts_no_html() -> None:
+    content = PAGE.read_text(encoding="utf-8")
+    assert not re.search(r"//[a-z0-9.-]+\.[a-z]", content) and "@import" not in content and "url(" not in content
+    for way in ("innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval(", "Function(", "srcdoc", " on"):
+        assert way not in inside("script").replace(" on the", "").replace(" one", ""), way
+    assert not re.search(r"<[^>]+\s(on\w+|style)\s*=", content)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs node, which reads JavaScript")
+def test_its_script_is_javascript(tmp_path: Path) -> None:
+    (tmp_path / "page.js").write_text(inside("script"), encoding="utf-8")
+    subprocess.run(["node", "--check", tmp_path / "page.js"], check=True)
+
+
+def test_its_policy_names_its_script_and_style() -> None:
+    pytest.importorskip("fastapi", reason="needs the extra serve")
+    from openwork.serving.page import docs_page
+
+    policy = docs_page().headers["content-security-policy"]
+    for element in ("script", "style"):
+        digest = base64.b64encode(hashlib.sha256(inside(element).encode()).digest()).decode()
+        assert f"{element}-src 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none'") and "unsafe" not in policy
