@@ -298,7 +298,7 @@ def _broken_row(path: Path, line: int, why: str) -> DataError:
 def _no_column(place: Path | str, choices: Sequence[str], names: Sequence[str]) -> DataError:
     near = difflib.get_close_matches(choices[0], names, n=1)
     return DataError(
-        f"{place}: no column {' or '.join(choices)}, or more than one",
+        f"{place}: no column or key {' or '.join(choices)}, or two of that name",
         why=f"its columns are {', '.join(names)}",
         hint=f"did you mean --column {near[0]}?" if near else "name the column of the texts with --column",
         code="D186",
