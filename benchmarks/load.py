@@ -8,7 +8,8 @@ texts at once; then 1, 8 and 64 clients, each of which asks for the next sentenc
 requests at random moments (open loop), three times as many as were answered before. Each answer is compared with the
 library's for its text. Memory is what the server's processes have alone and their parts of what they share. Then the
 same clients ask a plain server of CTranslate2 with the same weights (peers/serve_ctranslate2.py), whose answers are
-compared with those that it gives to each text alone, where that package is installed.
+compared with those that it gives to each text alone, where that package is installed and a
+trained bundle is given: it has no length limit that follows the source, as random weights need.
 
 --soak asks instead at random moments, for so many minutes, half as often as 64 clients get answers, and says how much
 more memory the processes have in the last sixth of the time than in the first.
@@ -273,7 +274,7 @@ def main() -> None:
                 result["soak"] = asyncio.run(soak(port, process, expected, asked.soak))
             else:
                 result |= asyncio.run(measure(port, process, expected, asked.seconds))
-        if find_spec("ctranslate2") and not asked.no_peer and not asked.soak:
+        if is_given and find_spec("ctranslate2") and not asked.no_peer and not asked.soak:
             with started_peer(bundle, Path(place), BEAM) as (port, process):
                 result["ctranslate2"] = asyncio.run(peer(port, process, texts, asked.seconds))
         atomic_write_text(asked.results, json.dumps(result, indent=1) + "\n")
