@@ -6,6 +6,8 @@ import socket
 import struct
 from typing import Any
 
+from openwork.inference.translation import Translation
+
 LENGTH = struct.Struct(">I")
 MOST_BYTES = 256 << 20
 
@@ -51,3 +53,18 @@ def _exactly(connection: socket.socket, count: int) -> bytes | None:
             return None
         parts += part
     return bytes(parts)
+
+
+def shown(one: Translation) -> dict[str, Any]:
+    """A translation in a message."""
+    return {
+        "text": one.text,
+        "score": one.score,
+        "log_probability": one.log_probability,
+        "finished": one.finished,
+        "cut": one.cut,
+        "missing": list(one.missing),
+        "problem": one.problem,
+        "flags": list(one.flags),
+        "source_tokens": 0 if one.cut else one.source_pieces,
+    }

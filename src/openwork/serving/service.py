@@ -12,10 +12,12 @@ from openwork.base.tasks import command_for, task_of
 from openwork.bundles.folder import whole_bundle
 from openwork.bundles.settings import load_tokenizers, read_bundle_settings
 from openwork.inference.continuation.text import Prompt
+from openwork.inference.translation import Translation
 from openwork.machine.available import cores
 from openwork.models.families import context, continues
 from openwork.runs.usable import usable_bundle
 from openwork.serving.estimating import TokenEstimate
+from openwork.serving.messages import shown
 from openwork.serving.pool import WorkerPool
 from openwork.serving.scheduling import Job, JobQueue
 from openwork.serving.settings import ServerSettings
@@ -224,8 +226,11 @@ class Service:
 
         A coroutine that is cancelled gives the texts up.
         """
-        self.queue.check(sum(map(model.count_tokens, texts)))  # before there are jobs: a refusal must cost little
-        return await self._answers(model, [self._job(model, text, best, required, _Waiting()) for text in texts])
+        written = [text for text in texts if text.strip()]  # the others give themselves
+        self.queue.check(sum(map(model.count_tokens, written)))  # before there are jobs: a refusal must cost little
+        jobs = [self._job(model, text, best, required, _Waiting()) for text in written]
+        found = iter(await self._answers(model, jobs) if jobs else ())
+        return [next(found) if text.strip() else [shown(Translation(text))] * best for text in texts]
 
     def stream(self, model: ServedModel, text: str, required: Sequence[str] = ()) -> AsyncIterator[Part]:
         """The parts of a translation as a greedy search finds them; `Full` before the first of them.

@@ -16,9 +16,8 @@ from openwork.inference.engine import TranslationPrecision
 from openwork.inference.guard import UsualTexts, flagged, usual_texts
 from openwork.inference.requests import Request
 from openwork.inference.settings import settings_over
-from openwork.inference.translation import Translation
 from openwork.inference.translator import BatchTranslator
-from openwork.serving.messages import receive, send
+from openwork.serving.messages import receive, send, shown
 from openwork.text.languages import can_tell_languages
 
 LOG = logging.getLogger("openwork.serving")
@@ -68,7 +67,7 @@ class ServedBundle:
         else:
             found = translator.translate(texts, requests, given_up=given_up)
         ranked = zip(texts, found, strict=True)
-        return [[_shown(one) for one in flagged(text, best, self.usual)] for text, best in ranked]
+        return [[shown(one) for one in flagged(text, best, self.usual)] for text, best in ranked]
 
 
 class ServedLanguageModel:
@@ -148,17 +147,3 @@ def _answer(
     except Exception as error:  # the process goes on: another batch may be all right
         LOG.exception("a batch failed")
         return {"error": f"{type(error).__name__} in the process that worked on this"}
-
-
-def _shown(one: Translation) -> dict[str, Any]:
-    return {
-        "text": one.text,
-        "score": one.score,
-        "log_probability": one.log_probability,
-        "finished": one.finished,
-        "cut": one.cut,
-        "missing": list(one.missing),
-        "problem": one.problem,
-        "flags": list(one.flags),
-        "source_tokens": 0 if one.cut else one.source_pieces,
-    }
