@@ -20,7 +20,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("base",),
     ("machine", "metrics"),
     ("nn", "signals", "text"),
-    ("models", "data"),
+    ("models", "data", "documents"),
     ("decoding", "inspection", "training"),
     ("bundles",),
     ("inference",),
@@ -46,7 +46,7 @@ NARROW_DOORS: dict[tuple[str, str], frozenset[str]] = {
 }
 
 # These never import torch, nor anything that does, so that help texts and text tools start at once.
-TORCH_FREE_FLOORS = ("base", "text", "signals", "metrics", "data")
+TORCH_FREE_FLOORS = ("base", "text", "signals", "metrics", "data", "documents")
 # Besides every module with "settings" in its name: what reads run files and lines, and what finds a bundle.
 TORCH_FREE_MODULES = (
     "models.families",
@@ -56,6 +56,8 @@ TORCH_FREE_MODULES = (
     "evaluation.saved",
     "experiments.file",
     "experiments.status",
+    "inference.documents.files",
+    "inference.documents.translating",
     "inference.filters.tokenize",
     "migration.report",
     "runs.file.keys",

@@ -10,7 +10,7 @@ import pytest
 from documents.showing import parts_of, shown
 from openwork.data.glossary import Glossary, Term
 from openwork.documents.alignment import Alignment
-from openwork.documents.segments import Parts, Segment
+from openwork.documents.segments import Parts, TranslationUnit
 from openwork.inference.documents.memory import TranslationMemory
 from openwork.inference.documents.sentences import cut_sentences
 from openwork.inference.documents.translating import TranslatingOptions, translate_document
@@ -53,9 +53,9 @@ class Upper:
 class Texts:
     """A document of texts with marks, which is written one a line; what stays as it is is None."""
 
-    def __init__(self, *texts: str | Segment) -> None:
+    def __init__(self, *texts: str | TranslationUnit) -> None:
         self.segments = [
-            text if isinstance(text, Segment) else Segment(parts_of(text), f"line {number}")
+            text if isinstance(text, TranslationUnit) else TranslationUnit(parts_of(text), f"line {number}")
             for number, text in enumerate(texts, start=1)
         ]
 
@@ -63,7 +63,7 @@ class Texts:
         return "\n".join("None" if one is None else shown(one) for one in translations).encode()
 
 
-def translated(*texts: str | Segment, translator: Upper | None = None, **options: object) -> list[str]:
+def translated(*texts: str | TranslationUnit, translator: Upper | None = None, **options: object) -> list[str]:
     document, _ = translate_document(Texts(*texts), translator or Upper(), TranslatingOptions(**options))  # type: ignore[arg-type]
     return document.decode().split("\n")
 
@@ -93,8 +93,8 @@ def test_space_is_one_space_and_line_breaks_stay() -> None:
     assert translated("x\n  y  z. W") == ["X", "  Y Z. W"]
 
 
-def segment(text: str, *, done: bool = False, current: str = "", line: bool = False) -> Segment:
-    return Segment(parts_of(text), "line 1", parts_of(current), is_translated=done, is_line=line)
+def segment(text: str, *, done: bool = False, current: str = "", line: bool = False) -> TranslationUnit:
+    return TranslationUnit(parts_of(text), "line 1", parts_of(current), is_translated=done, is_line=line)
 
 
 def test_only_what_is_not_translated() -> None:

@@ -23,7 +23,9 @@ from openwork.text.placeholders import find_placeholders, protect_pair
 def test_worked_examples(pair: tuple[str, str], wanted: tuple[str, str] | None) -> None:
     found = with_placeholders(*pair, 1.0)
     if wanted is None:  # in front or around
-        assert all(one in (f"{FORM} {text}", f"{TAGS[0]}{text}{TAGS[1]}") for one, text in zip(found, pair, strict=True))
+        assert all(
+            one in (f"{FORM} {text}", f"{TAGS[0]}{text}{TAGS[1]}") for one, text in zip(found, pair, strict=True)
+        )
     else:
         assert found == wanted
 

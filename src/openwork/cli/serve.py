@@ -13,6 +13,7 @@ from openwork.inference.settings import TranslationPrecision
 from openwork.serving.settings import ServerSettings, read_token
 
 MOST_TOKENS = 1 << 30
+PACKAGES = "fastapi", "httptools", "prometheus_client", "python_multipart", "uvicorn"
 
 
 @dataclass(frozen=True)
@@ -61,10 +62,12 @@ def serve(
 
     openwork serve en-de --host 0.0.0.0 --token-file token --certificate server.pem --key server.key
     """
-    if any(find_spec(name) is None for name in ("fastapi", "httptools", "uvicorn", "prometheus_client")):
+    if any(
+        find_spec(name) is None for name in ("fastapi", "httptools", "uvicorn", "prometheus_client", "python_multipart")
+    ):
         raise UsageError(
-            "openwork serve needs FastAPI, httptools, uvicorn and prometheus-client, which are not installed",
-            hint="pip install fastapi httptools uvicorn prometheus-client (the extra serve)",
+            "openwork serve needs packages that are not installed",
+            hint="pip install fastapi httptools prometheus-client python-multipart uvicorn (the extra serve)",
             code="U140",
         )
     from openwork.bundles.folder import check_bundle

@@ -5,7 +5,7 @@ from importlib import import_module
 from pathlib import Path
 
 from openwork.base.errors import DataError
-from openwork.documents.document import Document, DocumentSettings, Format, read_content
+from openwork.documents.document import Document, DocumentSettings, ReadDocument, read_content
 
 # Ending -> the module within `formats`, and its function.
 FORMATS: Mapping[str, tuple[str, str]] = {
@@ -29,7 +29,7 @@ FORMATS: Mapping[str, tuple[str, str]] = {
 }
 
 
-def format_of(path: Path) -> Format:
+def format_of(path: Path) -> ReadDocument:
     """The reader for a document's ending. DataError for an ending that is not known."""
     found = FORMATS.get(path.suffix.lower())
     if found is None:

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from openwork.base.errors import DataError
 from openwork.base.files import open_binary
-from openwork.documents.segments import Parts, Segment
+from openwork.documents.segments import Parts, TranslationUnit
 
 MOST_BYTES = 64 << 20  # of a document, and of what is unpacked of one
 
@@ -25,7 +25,7 @@ class Document(Protocol):
     """A document that was read. What is not among its segments stays as it is."""
 
     @property
-    def segments(self) -> Sequence[Segment]:
+    def segments(self) -> Sequence[TranslationUnit]:
         """The texts to translate, in the order of the document."""
         ...
 
@@ -38,7 +38,7 @@ class Document(Protocol):
         ...
 
 
-class Format(Protocol):
+class ReadDocument(Protocol):
     """Reads the bytes of a file; `path` is its name, for errors. DataError for what is no such document."""
 
     def __call__(self, content: bytes, path: Path, settings: DocumentSettings) -> Document: ...

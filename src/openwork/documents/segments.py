@@ -33,7 +33,7 @@ Parts = tuple[str | Mark, ...]
 
 
 @dataclass(frozen=True)
-class Segment:
+class TranslationUnit:
     """A text to translate.
 
     Attributes:

@@ -12,6 +12,8 @@ from fastapi.responses import JSONResponse, PlainTextResponse, Response, Streami
 from pydantic import BaseModel, ConfigDict, Field
 
 from openwork import __version__
+from openwork.serving.document_routes import add_documents
+from openwork.serving.documents import translated_document
 from openwork.serving.errors import Unmet, WrongToken
 from openwork.serving.guarding import App, Guard, is_token
 from openwork.serving.libretranslate import (
@@ -108,6 +110,7 @@ def make_app(service: Service, settings: ServerSettings) -> App:
     add_errors(app)
     _add_own(app, texts)
     _add_libretranslate(app, texts)
+    add_documents(app, service, settings)
     add_openai(app, service, settings)
     _add_state(app, service, measures)
     return Guard(app, settings, measures.request)
@@ -131,6 +134,12 @@ class TextRequests:
         found = iter(await unless_gone(request, self.service.translate(model, lines, best, required)))
         ends = [["\r" * line.endswith("\r") for line in one] for one in cut]
         return [_joined([next(found) for _ in one], each) for one, each in zip(cut, ends, strict=True)]
+
+    async def translated_html(self, request: Request, model: ServedModel, text: str) -> str:
+        """The translation of a text with tags."""
+        work = translated_document(self.service, model, text.encode(), "text.html")
+        translated, _ = await unless_gone(request, work)
+        return translated.decode()
 
     def streamed(self, model: ServedModel, text: str, required: Sequence[str]) -> StreamingResponse:
         """The parts of the translation of one line, as server-sent events."""
@@ -174,8 +183,8 @@ def _add_libretranslate(app: FastAPI, texts: TextRequests) -> None:
     async def libre_translate(request: Request) -> JSONResponse:
         """Translate as LibreTranslate does: q, source, target, alternatives; JSON or a form."""
         asked = await texts.fields(request)
-        if asked.get("format", "text") != "text":
-            raise Unmet("only format=text is translated")
+        if (form := asked.get("format", "text")) not in ("text", "html"):
+            raise Unmet("format must be text or html")
         given = asked.get("q")
         listed = given if isinstance(given, list) else [given]
         if not listed or not all(isinstance(text, str) for text in listed):
@@ -183,10 +192,16 @@ def _add_libretranslate(app: FastAPI, texts: TextRequests) -> None:
         source = None if asked.get("source", AUTO) == AUTO else str(asked["source"])
         count = _whole(asked.get("alternatives", 0))
         model = texts.service.find(source, asked.get("target"))
-        found = await texts.translated(request, model, listed, 1 + count)
-        answer: dict[str, Any] = {"translatedText": [one.text for one in found]}
-        if count:
-            answer["alternatives"] = [[other.text for other in one.alternatives] for one in found]
+        answer: dict[str, Any]
+        if form == "html":
+            if count:
+                raise Unmet("alternatives are for format=text")
+            answer = {"translatedText": [await texts.translated_html(request, model, text) for text in listed]}
+        else:
+            found = await texts.translated(request, model, listed, 1 + count)
+            answer = {"translatedText": [one.text for one in found]}
+            if count:
+                answer["alternatives"] = [[other.text for other in one.alternatives] for one in found]
         return JSONResponse(answer if isinstance(given, list) else {key: one[0] for key, one in answer.items()})
 
     @app.post("/detect", responses=REFUSALS, openapi_extra=body_of(LibreDetection))

@@ -23,7 +23,8 @@ HEADERS = (
     (b"referrer-policy", b"no-referrer"),
 )
 OPEN = ("/health", "/ready", "/languages", "/docs")  # without a token
-OWN_KEY = ("/translate", "/detect")  # the token may come in the body: the routes look for it
+DOWNLOADS = "/download_file/"  # and a name that cannot be guessed, which is as good as a token
+OWN_KEY = ("/translate", "/translate_file", "/detect")  # the token may come in the body: the routes look for it
 LONGEST_LENGTH = 18  # digits of the header Content-Length
 
 
@@ -111,7 +112,8 @@ class Guard:
         if not length.isdigit() or len(length) > LONGEST_LENGTH or int(length) > self.settings.most_bytes:
             return 413, self._too_large
         given = headers.get(b"authorization", b"").decode("latin-1").removeprefix("Bearer ")
-        if path not in OPEN and not (path in OWN_KEY and not given) and not is_token(given, self.settings):
+        is_open = path in OPEN or path.startswith(DOWNLOADS) or (path in OWN_KEY and not given)
+        if not is_open and not is_token(given, self.settings):
             return 401, WRONG_TOKEN
         return None
 

@@ -13,7 +13,7 @@ class LibreTranslation(BaseModel):
     q: str | list[str] = Field(description="the text, or several", min_length=1)
     source: str = Field("auto", description="its language; auto: any that leads to the target")
     target: str | None = Field(None, description="the language of the translation; none: any")
-    format: Literal["text"] = "text"
+    format: Literal["text", "html"] = Field("text", description="html: tags stay, and come to the words of theirs")
     alternatives: int = Field(0, ge=0, le=MOST_ALTERNATIVES, description="further translations of each")
     api_key: str = Field("", description="the token, in place of the header Authorization")
 
@@ -24,6 +24,12 @@ class LibreTranslationAnswer(BaseModel):
     model_config = ConfigDict(extra="forbid")
     translatedText: str | list[str]
     alternatives: list[str] | list[list[str]] = []
+
+
+class LibreFile(BaseModel):
+    """Where a translated document can be fetched."""
+
+    translatedFileUrl: str
 
 
 class LibreDetection(BaseModel):

@@ -4,6 +4,7 @@ import asyncio
 import json
 import socket
 import struct
+from collections.abc import Mapping
 from typing import Any
 
 from openwork.inference.translation import Translation
@@ -68,3 +69,11 @@ def shown(one: Translation) -> dict[str, Any]:
         "flags": list(one.flags),
         "source_tokens": 0 if one.cut else one.source_pieces,
     }
+
+
+def translation_of(found: Mapping[str, Any]) -> Translation:
+    """What `shown` has made a message of, without its pieces."""
+    return Translation(
+        found["text"], found["score"], found["log_probability"], found["finished"], found["cut"],
+        tuple(found["missing"]), found["problem"], flags=tuple(found["flags"]),
+    )  # fmt: skip

@@ -232,6 +232,14 @@ class Service:
         found = iter(await self._answers(model, jobs) if jobs else ())
         return [next(found) if text.strip() else [shown(Translation(text))] * best for text in texts]
 
+    async def translate_sentences(
+        self, model: ServedModel, texts: Sequence[str], required: Sequence[Sequence[str]], *, align: bool
+    ) -> list[dict[str, Any]]:
+        """The best translation of each text with its own required texts; `align`: and its alignment."""
+        pairs = zip(texts, required, strict=True)
+        jobs = [self._job(model, text, 1, wanted, _Waiting(), align=align) for text, wanted in pairs]
+        return [best for (best, *_) in await self._answers(model, jobs)]
+
     def stream(self, model: ServedModel, text: str, required: Sequence[str] = ()) -> AsyncIterator[Part]:
         """The parts of a translation as a greedy search finds them; `Full` before the first of them.
 
@@ -278,11 +286,11 @@ class Service:
 
     def _job(
         self, model: ServedModel, text: str, best: int, required: Sequence[str], answered: _Waiting, *,
-        stream: bool = False,
+        stream: bool = False, align: bool = False,
     ) -> Job:  # fmt: skip
         now = asyncio.get_running_loop().time()
-        work = {"bundle": model.name, "best": best, "stream": stream, "required": list(required)}
-        return Job((model.name, best), text, model.count_tokens(text), now, work, answered, is_alone=stream)
+        work = {"bundle": model.name, "best": best, "stream": stream, "align": align, "required": list(required)}
+        return Job((model.name, best, align), text, model.count_tokens(text), now, work, answered, is_alone=stream)
 
     def _prompt_job(
         self, model: ServedModel, sampling: SampledPrompts, place: int, answered: _Waiting, *, stream: bool = False

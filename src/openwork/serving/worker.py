@@ -12,6 +12,7 @@ from openwork.bundles.bundle import Bundle
 from openwork.decoding.scoring import GivenUp
 from openwork.inference.continuation.continuer import Continuer
 from openwork.inference.continuation.text import Prompt
+from openwork.inference.documents.aligning import Aligner
 from openwork.inference.engine import TranslationPrecision
 from openwork.inference.guard import UsualTexts, flagged, usual_texts
 from openwork.inference.requests import Request
@@ -34,6 +35,7 @@ class ServedBundle:
         self.bundle = bundle
         self.usual: UsualTexts = usual_texts(bundle)
         self._wider: dict[int, BatchTranslator] = {}
+        self.aligner = Aligner(bundle.model, bundle.tokenizers)
         self.first = _alone(
             BatchTranslator(bundle.model, bundle.tokenizers, bundle.settings.decoding, precision=precision)
         )
@@ -66,8 +68,13 @@ class ServedBundle:
             found = [[translator.stream(texts[0], lambda piece: show(0, piece), requests[0], given_up)]]
         else:
             found = translator.translate(texts, requests, given_up=given_up)
-        ranked = zip(texts, found, strict=True)
-        return [[shown(one) for one in flagged(text, best, self.usual)] for text, best in ranked]
+        ranked = [flagged(text, best, self.usual) for text, best in zip(texts, found, strict=True)]
+        answers = [[shown(one) for one in best] for best in ranked]
+        if first["align"]:
+            alignments = self.aligner.align(texts, [best[0].text for best in ranked])
+            for answer, alignment in zip(answers, alignments, strict=True):
+                answer[0]["alignment"] = alignment.to_json()
+        return answers
 
 
 class ServedLanguageModel:

@@ -14,7 +14,7 @@ from openwork.documents.archive import not_office_document, read_archive
 from openwork.documents.document import Document, DocumentSettings
 from openwork.documents.inline_elements import has_words
 from openwork.documents.libraries import need
-from openwork.documents.segments import Parts, Segment
+from openwork.documents.segments import Parts, TranslationUnit
 from openwork.documents.word_paragraph import WordParagraph
 from openwork.documents.xml_file import XmlFile, local_name, read_xml
 
@@ -31,7 +31,7 @@ class WordDocument:
         self._content, self._path = content, path
         self._archive = read_archive(content, path)
         self._names = self._names_of_parts()
-        self._segments: list[Segment] = []
+        self._segments: list[TranslationUnit] = []
         self._counts: list[int] = []  # segments of each part
         for name in self._names:
             segments = self._segments_of(name)
@@ -39,7 +39,7 @@ class WordDocument:
             self._counts.append(len(segments))
 
     @property
-    def segments(self) -> Sequence[Segment]:
+    def segments(self) -> Sequence[TranslationUnit]:
         return self._segments
 
     def written(self, translations: Sequence[Parts | None]) -> bytes:
@@ -79,10 +79,10 @@ class WordDocument:
         found = [(number, WordParagraph(element)) for number, element in enumerate(elements, start=1)]
         return file, [(number, paragraph) for number, paragraph in found if has_words(paragraph.parts)]
 
-    def _segments_of(self, name: str) -> list[Segment]:
+    def _segments_of(self, name: str) -> list[TranslationUnit]:
         _, paragraphs = self._read(name)
         where = "" if name == self._names[0] else f"{Path(name).stem}, "
-        return [Segment(paragraph.parts, f"{where}paragraph {number}") for number, paragraph in paragraphs]
+        return [TranslationUnit(paragraph.parts, f"{where}paragraph {number}") for number, paragraph in paragraphs]
 
     def _translated(self, name: str, translations: Sequence[Parts | None]) -> bytes:
         file, paragraphs = self._read(name)

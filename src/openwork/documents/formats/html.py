@@ -23,7 +23,7 @@ from openwork.documents.formats.html_tokens import (
 )
 from openwork.documents.lines import LineNumbers, encoded, without_byte_order_mark
 from openwork.documents.runs import SPACES, Piece, TextRun, composed, run_of, single_spaced, spaced
-from openwork.documents.segments import Mark, Parts, Role, Segment, Tag, plain
+from openwork.documents.segments import Mark, Parts, Role, Tag, TranslationUnit, plain
 
 READ = frozenset({"alt", "title", "placeholder", "aria-label"})  # attributes that a reader sees or hears
 LANGUAGE = frozenset({"lang", "xml:lang"})
@@ -150,9 +150,9 @@ class HtmlDocument:
         self._target = settings.target.replace("_", "-") if settings.target else None
 
     @property
-    def segments(self) -> Sequence[Segment]:
+    def segments(self) -> Sequence[TranslationUnit]:
         lines = LineNumbers(self._text)
-        return [Segment(one.parts, f"line {lines.at(one.start)}") for one in self._found]
+        return [TranslationUnit(one.parts, f"line {lines.at(one.start)}") for one in self._found]
 
     def written(self, translations: Sequence[Parts | None]) -> bytes:
         """The document; where a text has a translation, the document's own language is the target."""

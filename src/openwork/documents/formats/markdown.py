@@ -28,7 +28,7 @@ from openwork.documents.formats.markdown_inline import (
 )
 from openwork.documents.lines import cut_lines, encoded, without_byte_order_mark
 from openwork.documents.runs import Piece, TextRun, composed, run_of
-from openwork.documents.segments import Mark, Parts, Segment, Tag
+from openwork.documents.segments import Mark, Parts, Tag, TranslationUnit
 
 _CONTROL = re.compile(r"[\0-\x1f\x7f-\x9f]+")
 _SPECIAL = re.compile(r"([\\`*_\[\]<>&~#!])")
@@ -72,8 +72,8 @@ class MarkdownDocument:
         self._found = list(self._runs(self._blocks))
 
     @property
-    def segments(self) -> Sequence[Segment]:
-        return [Segment(run.parts, f"line {block.line}") for block, _, run in self._found]
+    def segments(self) -> Sequence[TranslationUnit]:
+        return [TranslationUnit(run.parts, f"line {block.line}") for block, _, run in self._found]
 
     def written(self, translations: Sequence[Parts | None]) -> bytes:
         """The document. Its blocks are the same as before; a translation that would change them is left out."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from openwork.documents.document import Document, DocumentSettings, decoded
-from openwork.documents.segments import Parts, Segment, plain
+from openwork.documents.segments import Parts, TranslationUnit, plain
 
 
 class PlainText:
@@ -15,8 +15,8 @@ class PlainText:
         self._places = [place for place, line in enumerate(self._lines) if line.strip()]
 
     @property
-    def segments(self) -> Sequence[Segment]:
-        return [Segment((self._lines[place].strip(),), f"line {place + 1}") for place in self._places]
+    def segments(self) -> Sequence[TranslationUnit]:
+        return [TranslationUnit((self._lines[place].strip(),), f"line {place + 1}") for place in self._places]
 
     def written(self, translations: Sequence[Parts | None]) -> bytes:
         lines = list(self._lines)

@@ -22,7 +22,7 @@ from openwork.base.errors import DataError
 from openwork.base.messages import msg
 from openwork.documents.document import Document, DocumentSettings, decoded
 from openwork.documents.libraries import need
-from openwork.documents.segments import Parts, Segment, plain
+from openwork.documents.segments import Parts, TranslationUnit, plain
 
 _LINE_ENDS = re.compile(r"(?<=\n)|(?<=\r)(?!\n)")
 _FORMS = re.compile(r"nplurals\s*=\s*(\d)\b")
@@ -79,7 +79,7 @@ class PoFile:
         self._check_spans(path)
 
     @property
-    def segments(self) -> Sequence[Segment]:
+    def segments(self) -> Sequence[TranslationUnit]:
         return [self._segment(text) for text in self._texts]
 
     def written(self, translations: Sequence[Parts | None]) -> bytes:
@@ -105,12 +105,12 @@ class PoFile:
             _EntryText(entry, entry.msgid_plural, tuple(range(1, max(count, 2)))),
         ]
 
-    def _segment(self, text: _EntryText) -> Segment:
+    def _segment(self, text: _EntryText) -> TranslationUnit:
         current = text.current.strip()
         is_whole = all(text.entry.msgstr_plural.get(form, "").strip() for form in text.forms)
         is_final = bool(current) and is_whole and not text.entry.fuzzy
         place = f"line {self._first_line(text.entry)}"
-        return Segment((text.source.strip(),), place, (current,) if current else (), is_final)
+        return TranslationUnit((text.source.strip(),), place, (current,) if current else (), is_final)
 
     def _span(self, entry: _Entry) -> range:
         """The lines of an entry, from 0, comments included."""

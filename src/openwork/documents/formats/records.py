@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from openwork.base.errors import DataError
 from openwork.documents.document import Document, DocumentSettings, decoded
 from openwork.documents.lines import cut_lines, encoded, one_line, without_byte_order_mark
-from openwork.documents.segments import Parts, Segment, plain
+from openwork.documents.segments import Parts, TranslationUnit, plain
 
 COLUMNS = ("text", "source")  # the column that is translated, where none is named
 TRANSLATION = "translation"
@@ -44,9 +44,9 @@ class Records:
         self._mark, self._rows, self._is_wider = mark, list(rows), is_wider
 
     @property
-    def segments(self) -> Sequence[Segment]:
+    def segments(self) -> Sequence[TranslationUnit]:
         return [
-            Segment((row.text,), f"line {row.line}", (row.current,) if row.current else (), bool(row.current))
+            TranslationUnit((row.text,), f"line {row.line}", (row.current,) if row.current else (), bool(row.current))
             for row in self._rows
             if _has_text(row)
         ]

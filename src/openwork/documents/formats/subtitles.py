@@ -22,7 +22,7 @@ from openwork.documents.lines import (
     without_byte_order_mark,
 )
 from openwork.documents.runs import Piece, TextRun, composed, run_of, spaced
-from openwork.documents.segments import Mark, Parts, Role, Segment, Tag
+from openwork.documents.segments import Mark, Parts, Role, Tag, TranslationUnit
 
 WIDTH = 42  # columns of a line, of which a Chinese character takes two
 
@@ -62,8 +62,8 @@ class Subtitles:
         self._texts = [text for first, last in cues for text in self._texts_of(first, last)]
 
     @property
-    def segments(self) -> Sequence[Segment]:
-        return [Segment(text.run.parts, f"line {text.first + 1}") for text in self._texts]
+    def segments(self) -> Sequence[TranslationUnit]:
+        return [TranslationUnit(text.run.parts, f"line {text.first + 1}") for text in self._texts]
 
     def written(self, translations: Sequence[Parts | None]) -> bytes:
         lines = ["".join(line) for line in self._lines]

@@ -13,7 +13,7 @@ from openwork.base.errors import DataError
 from openwork.base.messages import msg
 from openwork.documents.document import Document, DocumentSettings
 from openwork.documents.inline_elements import InlineKind, InlineRole, InlineText, has_words
-from openwork.documents.segments import Parts, Segment, plain
+from openwork.documents.segments import Parts, TranslationUnit, plain
 from openwork.documents.xml_file import (
     Element,
     XmlFile,
@@ -59,7 +59,7 @@ class Tmx:
         self._segments = [self._segment(unit, number) for number, unit in enumerate(self._units(file), start=1)]
 
     @property
-    def segments(self) -> Sequence[Segment]:
+    def segments(self) -> Sequence[TranslationUnit]:
         return self._segments
 
     def written(self, translations: Sequence[Parts | None]) -> bytes:
@@ -91,11 +91,11 @@ class Tmx:
                 found.append(_MemoryUnit(holder, text, variants[-1], target))
         return found
 
-    def _segment(self, unit: _MemoryUnit, number: int) -> Segment:
+    def _segment(self, unit: _MemoryUnit, number: int) -> TranslationUnit:
         place = f"line {unit.holder.sourceline}, unit {unit.holder.get('tuid', number)}"
         segment = None if unit.target is None else unit.target.find("{*}seg")
         current = () if segment is None else InlineText(segment, _KINDS, self._path).keyed_as(unit.source)
-        return Segment(unit.source.parts, place, current, bool(plain(current).strip()))
+        return TranslationUnit(unit.source.parts, place, current, bool(plain(current).strip()))
 
     def _translate(self, unit: _MemoryUnit, translation: Parts) -> None:
         target = unit.target

@@ -16,7 +16,7 @@ from pathlib import Path
 from openwork.base.messages import msg
 from openwork.documents.document import Document, DocumentSettings
 from openwork.documents.inline_elements import InlineKind, InlineRole, InlineText, has_words
-from openwork.documents.segments import Parts, Segment, plain
+from openwork.documents.segments import Parts, TranslationUnit, plain
 from openwork.documents.xml_file import (
     Element,
     XmlFile,
@@ -63,7 +63,7 @@ class Xliff:
         self._segments = [self._segment(unit) for unit in self._units(file)]
 
     @property
-    def segments(self) -> Sequence[Segment]:
+    def segments(self) -> Sequence[TranslationUnit]:
         return self._segments
 
     def written(self, translations: Sequence[Parts | None]) -> bytes:
@@ -88,13 +88,13 @@ class Xliff:
                 found.append(_TransUnit(holder, text, source, target))
         return found
 
-    def _segment(self, unit: _TransUnit) -> Segment:
+    def _segment(self, unit: _TransUnit) -> TranslationUnit:
         named = unit.holder if self._version == "1" else unit.holder.getparent()
         place = f"line {unit.holder.sourceline}, unit {named.get('id', '-')}"
         if unit.target is None:
-            return Segment(unit.source.parts, place)
+            return TranslationUnit(unit.source.parts, place)
         current = InlineText(unit.target, _KINDS, self._path).keyed_as(unit.source)
-        return Segment(unit.source.parts, place, current, self._is_final(unit, current))
+        return TranslationUnit(unit.source.parts, place, current, self._is_final(unit, current))
 
     def _is_final(self, unit: _TransUnit, current: Parts) -> bool:
         """By its state; without one, a text of 1.2 must differ from its source."""

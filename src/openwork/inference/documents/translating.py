@@ -15,7 +15,7 @@ from openwork.data.glossary import Glossary
 from openwork.documents.alignment import UNALIGNED, AlignedSentence, Alignment
 from openwork.documents.document import Document
 from openwork.documents.placing import place_marks
-from openwork.documents.segments import Mark, Parts, Segment, joined, marks_of, plain
+from openwork.documents.segments import Mark, Parts, TranslationUnit, joined, marks_of, plain
 from openwork.inference.documents.memory import TranslationMemory
 from openwork.inference.documents.report import DocumentReport, Doubt
 from openwork.inference.documents.sentences import CutText, cut_sentences
@@ -66,7 +66,7 @@ class TranslatingOptions:
 class _Text:
     """A segment on its way. `known`: its translation by the memory."""
 
-    segment: Segment
+    segment: TranslationUnit
     parts: Parts
     cut: CutText
     keys: list[_Key]
@@ -90,7 +90,7 @@ def translate_document(
     return document.written(translations), DocumentReport(len(texts), *counts, count, tuple(doubts))
 
 
-def _prepared(segment: Segment, options: TranslatingOptions) -> _Text | None:
+def _prepared(segment: TranslationUnit, options: TranslatingOptions) -> _Text | None:
     """The sentences of a segment; None where there is nothing to do."""
     is_done = options.only_untranslated and segment.is_translated
     parts = _normalised(segment.parts)
