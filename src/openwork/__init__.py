@@ -17,12 +17,12 @@ from openwork.base.public import import_when_used
 if TYPE_CHECKING:
     from openwork import data, decoding, models, nn
     from openwork.api.evaluating import Scores, evaluate
+    from openwork.api.explanation import Explanation
     from openwork.api.models import (
         Answerer,
         Captioner,
         Classifier,
         Embedder,
-        Explanation,
         LanguageModel,
         MaskFiller,
         Tagger,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from openwork.api.remote import RemoteTranslator, connect
     from openwork.api.training import Run, train
     from openwork.base.errors import BundleError, ConfigError, DataError, OpenworkError, UsageError
+    from openwork.inference.documents.report import DocumentReport
     from openwork.inference.transcriber import Transcript
     from openwork.inference.translation import Translation
     from openwork.models.seq2seq import Transformer
@@ -41,10 +42,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "Answerer", "BundleError", "Captioner", "Classifier", "ConfigError", "DataError", "Embedder", "Explanation",
-    "LanguageModel", "MaskFiller", "OpenworkError", "RemoteTranslator", "Run", "Scores", "Tagger", "TrainedModel",
-    "Transcriber", "Transcript", "Transformer", "Translation", "Translator", "UsageError", "__version__", "connect",
-    "data", "decoding", "evaluate", "load", "models", "nn", "train",
+    "Answerer", "BundleError", "Captioner", "Classifier", "ConfigError", "DataError", "DocumentReport", "Embedder",
+    "Explanation", "LanguageModel", "MaskFiller", "OpenworkError", "RemoteTranslator", "Run", "Scores", "Tagger",
+    "TrainedModel", "Transcriber", "Transcript", "Transformer", "Translation", "Translator", "UsageError",
+    "__version__", "connect", "data", "decoding", "evaluate", "load", "models", "nn", "train",
 ]  # fmt: skip
 
 # On a CPU torch's libraries keep what they prepared for each shape of a matrix product, a thousand of each kind by
@@ -59,11 +60,13 @@ __getattr__ = import_when_used(
     {
         "": "data decoding models nn",
         "api.evaluating": "Scores evaluate",
-        "api.models": "Answerer Captioner Classifier Embedder Explanation LanguageModel MaskFiller Tagger TrainedModel"
+        "api.explanation": "Explanation",
+        "api.models": "Answerer Captioner Classifier Embedder LanguageModel MaskFiller Tagger TrainedModel"
         " Transcriber Translator load",
         "api.remote": "RemoteTranslator connect",
         "api.training": "Run train",
         "base.errors": "BundleError ConfigError DataError OpenworkError UsageError",
+        "inference.documents.report": "DocumentReport",
         "inference.transcriber": "Transcript",
         "inference.translation": "Translation",
         "models.seq2seq": "Transformer",

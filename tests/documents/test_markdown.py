@@ -178,7 +178,7 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(markdown_inline, "find_spec", lambda name: None)
     with pytest.raises(DataError) as raised:
         reading(read_markdown, "text")
-    assert raised.value.code == "D190"
+    assert raised.value.code == "D187"
 
 
 BITS = some.sampled_from([

@@ -121,16 +121,16 @@ def test_a_text_that_is_the_name_of_a_file_opens_none(tmp_path: Path, monkeypatc
 @pytest.mark.parametrize(
     ("text", "code", "line"),
     [
-        ("<html>", "D183", ":1"),
-        ('msgid "a"\nmsgstr "b', "D183", ":2"),
-        ('msgid "a"\nmsgstr "b"c"', "D183", ":2"),
-        ('msgid "a"\nmsgid "b"\nmsgstr ""', "D183", ":2"),
-        ('msgid "a"\n', "D183", ":1"),
-        ('msgstr "a"\n', "D183", ":1"),
-        ('msgid "a"\nmsgstr ""\n' + '"b"\n' * 3000, "D183", ":1"),
-        (f'msgid "a"\nmsgstr "{"b" * 300_000}"\n', "D183", ":1"),
-        (HEADER.format(2).replace("UTF-8", "ISO-8859-1"), "D184", ""),
-        (b'msgid "\xff"\nmsgstr ""', "D171", ":1"),
+        ("<html>", "D180", ":1"),
+        ('msgid "a"\nmsgstr "b', "D180", ":2"),
+        ('msgid "a"\nmsgstr "b"c"', "D180", ":2"),
+        ('msgid "a"\nmsgid "b"\nmsgstr ""', "D180", ":2"),
+        ('msgid "a"\n', "D180", ":1"),
+        ('msgstr "a"\n', "D180", ":1"),
+        ('msgid "a"\nmsgstr ""\n' + '"b"\n' * 3000, "D180", ":1"),
+        (f'msgid "a"\nmsgstr "{"b" * 300_000}"\n', "D180", ":1"),
+        (HEADER.format(2).replace("UTF-8", "ISO-8859-1"), "D181", ""),
+        (b'msgid "\xff"\nmsgstr ""', "D169", ":1"),
     ],
 )
 def test_what_is_no_catalogue(text: str | bytes, code: str, line: str) -> None:

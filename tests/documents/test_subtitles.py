@@ -102,7 +102,7 @@ def test_tags_that_a_translation_invents_are_text():
 def test_no_subtitles(read, text: str):
     with pytest.raises(DataError) as raised:
         reading(read, text, "film.srt")
-    assert raised.value.code == "D185"
+    assert raised.value.code == "D182"
     assert "film.srt" in raised.value.what
 
 

@@ -82,4 +82,4 @@ def test_an_independent_reader_sees_the_translations() -> None:
 def test_a_language_that_is_not_known(text: str, settings: DocumentSettings, side: str) -> None:
     with pytest.raises(DataError, match=f"a.tmx: .*the {side}") as error:
         read_tmx(text.format("<tu/>").encode(), PATH, settings)
-    assert error.value.code == "D180"
+    assert error.value.code == "D177"

@@ -1,6 +1,7 @@
 """The way of a document: sentences, memory, glossary, marks and the report, with a translator worked by hand."""
 
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -198,3 +199,33 @@ def test_a_memory_of_files(tmp_path: Path) -> None:
     memory = read_memory([tmp_path / "a.tsv", tmp_path / "b.jsonl"], Languages("en", "de"))
     assert len(memory) == 2
     assert memory.find("a  dog") == "der Hund"
+
+
+def test_a_memory_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from openwork.base.errors import DataError
+    from openwork.data.records import Languages
+    from openwork.inference.documents import memory
+
+    (tmp_path / "a.tsv").write_text("a\tb\nc\td\n", encoding="utf-8")
+    monkeypatch.setattr(memory, "MOST_ENTRIES", 2)
+    with pytest.raises(DataError, match="memory is too large"):
+        memory.read_memory([tmp_path / "a.tsv"], Languages())
+
+
+def test_one_sentence_without_sentencex(monkeypatch: pytest.MonkeyPatch) -> None:
+    from openwork.base.errors import UsageError
+
+    monkeypatch.setitem(sys.modules, "sentencex", None)
+    with pytest.raises(UsageError, match="sentencex, which is not installed"):
+        cut_sentences("A dog.", "en")
+    assert cut_sentences("A dog. Two.", "en", is_line=True).sentences == ((0, 11),)
+
+
+def test_a_document_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from openwork.base.errors import DataError
+    from openwork.documents import document
+
+    (tmp_path / "a.txt").write_text("a" * 11)
+    monkeypatch.setattr(document, "MOST_BYTES", 10)
+    with pytest.raises(DataError, match="document is too large"):
+        document.read_content(tmp_path / "a.txt")

@@ -212,7 +212,7 @@ def test_a_text_of_too_many_marks(count: int) -> None:
         return
     with pytest.raises(DataError) as error:
         read(text)
-    assert error.value.code == "D178"
+    assert error.value.code == "D175"
 
 
 def test_writings_know_nothing_of_each_other() -> None:

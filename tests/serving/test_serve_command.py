@@ -78,7 +78,7 @@ def test_a_model_that_labels(call: Call, label_folder: Path) -> None:
 def test_a_language_model_whose_settings_ask_for_texts(call: Call, tmp_path: Path) -> None:
     write_bundle(tmp_path / "gpt", language_model({"forbidden": ("x",)}))
     refused = call("serve", tmp_path / "gpt")
-    assert refused.code == 2 and "U150" in refused.err
+    assert refused.code == 2 and "U146" in refused.err
 
 
 def test_a_port_that_is_taken(call: Call, bundle_folder: Path) -> None:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from openwork.base.errors import DataError, OpenworkError, UsageError
 from openwork.signals import content
-from openwork.signals.patches import PicturePatches, cut
+from openwork.signals.patches import PicturePatches, cut, moved
 from openwork.signals.pictures import read_picture
 from openwork.signals.settings import PictureSettings
 
@@ -174,3 +174,17 @@ def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(DataError) as refused:
         read_picture(str(tmp_path / "one.png"), GREY)
     assert refused.value.code == "D145"
+
+
+def test_a_picture_is_moved_by_hand() -> None:
+    """Down and to the right; the pixels at the edge fill what is left open."""
+    pixels = np.array([[1, 2, 3], [4, 5, 6], [7, 8, 9]], np.uint8)[..., None]
+    assert moved(pixels, (0, 0))[..., 0].tolist() == [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
+    assert moved(pixels, (1, 0))[..., 0].tolist() == [[1, 2, 3], [1, 2, 3], [4, 5, 6]]
+    assert moved(pixels, (0, -1))[..., 0].tolist() == [[2, 3, 3], [5, 6, 6], [8, 9, 9]]
+    assert moved(pixels, (-5, 5))[..., 0].tolist() == [[7, 7, 7], [7, 7, 7], [7, 7, 7]]
+    settings = PictureSettings(height=3, width=3, channels=1, patch=3, shift=1)
+    encoder = PicturePatches(settings)
+    (found,) = encoder.encode_batch([pixels[..., 0]], shift=settings.shifts[1])
+    assert found.tolist() == [[1, 2, 3, 1, 2, 3, 4, 5, 6]]
+    assert len(settings.shifts) == 5 and PictureSettings().shifts == ((0, 0),)

@@ -1,17 +1,15 @@
 """Trained models in memory, one class for each task, and loading them."""
 
 import os
-import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, overload
 
 import numpy as np
 
+from openwork.api.explanation import Explanation
 from openwork.api.texts import as_path, is_file, like, many, many_files, many_pictures, pairs, watched
-from openwork.base.messages import catalogue, find_language
 from openwork.base.tasks import Task, task_of
 from openwork.bundles.bundle import Bundle, load_bundle
 from openwork.bundles.settings import BundleSettings
@@ -26,33 +24,9 @@ from openwork.inference.settings import settings_over
 from openwork.inference.transcriber import SoundTranscriber
 from openwork.inference.translation import Translation
 from openwork.inference.translator import BatchTranslator
-from openwork.inspection.trace import Selection, Trace
-from openwork.inspection.trace_page import trace_page
-from openwork.inspection.trace_text import trace_text
+from openwork.inspection.trace import Selection
 from openwork.models.interfaces import MaskedModel, count_weights
 from openwork.runs.usable import usable_bundle
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """The steps of a translation or label: `print` writes them as text, and a notebook shows the page of `to_html`."""
-
-    trace: Trace
-
-    def to_html(self) -> str:
-        """A page that needs no other file."""
-        return trace_page(self.trace, find_language(os.environ))
-
-    def _repr_html_(self) -> str:
-        return self.to_html()
-
-    def __str__(self) -> str:
-        translate = catalogue(find_language(os.environ)).translate
-        return trace_text(self.trace, shutil.get_terminal_size().columns, translate)
-
-    def __repr__(self) -> str:
-        return f"Explanation({len(self.trace.steps)} steps: {self.trace.title})"
-
 
 Texts = list[str] | tuple[str, ...] | Iterator[str]
 LENGTH = 50  # the default maximum of pieces in a continuation

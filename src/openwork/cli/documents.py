@@ -28,7 +28,7 @@ class DocumentOptions:
         if not is_document:
             if self.memory or self.only_untranslated:
                 name = "--memory" if self.memory else "--only-untranslated"
-                raise UsageError(f"{name} is for a document", hint="add --source FILE --out FILE", code="U161")
+                raise UsageError(f"{name} is for a document", hint="add --source FILE --out FILE", code="U148")
             return
         refused = {
             "--requests": lines.requests,
@@ -43,7 +43,7 @@ class DocumentOptions:
                 f"{name} does not go with a document",
                 why="a document has one translation for each of its texts",
                 hint=f"leave {name} out",
-                code="U162",
+                code="U149",
             )
 
 

@@ -66,7 +66,7 @@ def _check(infos: list[zipfile.ZipInfo], size: int, path: Path) -> None:
             f"{path}: the document unpacks to too much",
             why=f"{len(infos):,} entries, {unpacked:,} bytes",
             hint="check that the file is what its name says, or cut it into parts",
-            code="D182",
+            code="D179",
         )
     if len({info.filename for info in infos}) < len(infos):
         raise not_office_document(path, msg("two entries have the same name"))
@@ -85,5 +85,5 @@ def not_office_document(path: Path, why: str) -> DataError:
         f"{path}: the document cannot be opened",
         why=why,
         hint="open it in a word processor, and save it as .docx without a password",
-        code="D181",
+        code="D178",
     )

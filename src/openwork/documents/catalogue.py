@@ -37,7 +37,7 @@ def format_of(path: Path) -> ReadDocument:
             f"{path}: what kind of document is this?",
             why=f"the ending {path.suffix!r} is none of {', '.join(sorted(FORMATS))}",
             hint="give the file the ending of its format, such as .txt",
-            code="D172",
+            code="D170",
         )
     module, function = found
     return getattr(import_module(f"openwork.documents.formats.{module}"), function)

@@ -59,7 +59,7 @@ def too_large(path: Path) -> DataError:
         f"{path}: the document is too large",
         why=f"more than {MOST_BYTES >> 20} MB",
         hint="cut it into parts",
-        code="D170",
+        code="D168",
     )
 
 
@@ -73,5 +73,5 @@ def decoded(content: bytes, path: Path) -> str:
             f"{path}:{line}: the document is not UTF-8",
             why=f"byte {content[error.start]:#04x}",
             hint="save it as UTF-8; `iconv -f latin1 -t utf-8 FILE > NEW` converts it",
-            code="D171",
+            code="D169",
         ) from error

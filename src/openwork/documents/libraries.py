@@ -12,5 +12,5 @@ def need(library: str, path: Path) -> None:
         raise DataError(
             f"{path}: this kind of document needs {library}, which is not installed",
             hint=f"pip install {library} (the extra documents)",
-            code="D175",
+            code="D172",
         )

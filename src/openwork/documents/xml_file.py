@@ -150,7 +150,7 @@ class _Outline:
             f"{self._path}:{self._parser.CurrentLineNumber}: the document may not use the entity {name}",
             why="entities of a file's own can grow without limit, or open other files",
             hint="write the characters themselves; only &amp; &lt; &gt; &quot; &apos; and &#...; are read",
-            code="D177",
+            code="D174",
         )
 
 
@@ -159,7 +159,7 @@ def _malformed(path: Path, line: int, why: str) -> DataError:
         f"{path}:{line}: the document is not well-formed XML",
         why=why,
         hint="mend the file, or export it again; `xmllint --noout FILE` checks it",
-        code="D176",
+        code="D173",
     )
 
 
@@ -169,7 +169,7 @@ def too_many(path: Path, line: int) -> DataError:
         f"{path}:{line}: the document has too many elements",
         why=f"more than {DEEPEST} within each other, {MOST_MARKS:,} in a text, or {MOST_ELEMENTS:,} with attributes",
         hint="check that the file is what its name says, or cut it into parts",
-        code="D178",
+        code="D175",
     )
 
 
@@ -184,5 +184,5 @@ def not_of_kind(path: Path, kind: str, why: str) -> DataError:
         f"{path}: the document is not {kind}",
         why=why,
         hint="give the file the ending of its true format, or export it again",
-        code="D179",
+        code="D176",
     )

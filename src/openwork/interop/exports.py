@@ -154,10 +154,10 @@ def unsupported_whisper(s: SpeechSettings, sound: SoundSettings) -> Unsupported 
     """Why Hugging Face's Whisper is no model with these settings; None if it is."""
     if sound.words is not None:
         return Unsupported("its sounds come without questions", "train without sound.words to export")
-    if sound.rate != WHISPER_RATE or not sound.padded:
+    if sound.rate != WHISPER_RATE or not sound.padded or sound.centred:
         return Unsupported(
-            f"its sounds have {WHISPER_RATE:,} samples a second, and all the same length",
-            f"train with sound.rate = {WHISPER_RATE} and sound.padded = true to export",
+            f"its sounds have {WHISPER_RATE:,} samples a second, all the same length, and bands that are not centred",
+            f"train with sound.rate = {WHISPER_RATE}, sound.padded = true and sound.centred = false to export",
         )
     allowed = {
         "norm": {"pre"},

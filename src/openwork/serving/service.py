@@ -81,7 +81,7 @@ class ServedModel:
                 f"{path}: its [decoding] asks for texts, and a server does not see to them in continuations",
                 why="prefix, required and forbidden are for openwork complete and translate",
                 hint="serve a bundle whose settings leave them out",
-                code="U150",
+                code="U146",
             )
         return cls(
             name, usable, *languages, load_tokenizers(folder, settings) if is_language_model else None,

@@ -47,6 +47,9 @@ def log_mel(samples: Samples, settings: SoundSettings) -> NDArray[np.float32]:
 
         power = |FFT(hann * samples)|^2,  x = log10(max(filters power, 1e-10)),  (max(x, max(x) - 8) + 4) / 4
 
+    If the settings say `centred`, each band's mean over the rows is then subtracted: a microphone or a room multiplies
+    the powers of a band by the same number everywhere (Atal 1974).
+
     A sound shorter than a window is followed by silence, and so is any shorter than `seconds` if it is `padded`.
     """
     least = settings.seconds * settings.rate if settings.padded else settings.window
@@ -56,7 +59,8 @@ def log_mel(samples: Samples, settings: SoundSettings) -> NDArray[np.float32]:
     windows = sliding_window_view(x, settings.window)[:: settings.hop][:-1]
     power = np.abs(np.fft.rfft(windows * hann)) ** 2
     bands = np.log10(np.maximum(power @ mel_filters(settings.rate, settings.window, settings.mels), FLOOR))
-    return ((np.maximum(bands, bands.max() - DEPTH) + 4) / 4).astype(np.float32)
+    scaled = (np.maximum(bands, bands.max() - DEPTH) + 4) / 4
+    return (scaled - scaled.mean(0) if settings.centred else scaled).astype(np.float32)
 
 
 class SoundFrames(SourceEncoder):

@@ -110,6 +110,9 @@ class SoundSettings(Settings):
         (1.0,), "how fast the training sounds are played; epochs take turns", "Ko et al. 2015, section 2", min_length=1
     )
     words: QuestionWords = option(None, "words of the questions that follow the paths, after a tab; none: no questions")
+    centred: bool = option(
+        False, "the mean of each band over a sound is subtracted, and with it what the microphone adds", "Atal 1974"
+    )
     padded: bool = option(True, "silence follows a shorter sound, so that all are as long as the longest", WHISPER)
 
     @property

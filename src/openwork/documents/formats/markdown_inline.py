@@ -36,7 +36,7 @@ def new_parser() -> Any:
         raise DataError(
             "Markdown documents need markdown-it-py, which is not installed",
             hint="pip install markdown-it-py (the extra documents)",
-            code="D190",
+            code="D187",
         )
     from markdown_it import MarkdownIt
 

@@ -201,7 +201,7 @@ def _encoding(file: Any, path: Path) -> str:
         raise DataError(
             f"{path}: the catalogue is in {name}, not UTF-8",
             hint="convert it: msgconv --to-code=UTF-8 FILE > NEW",
-            code="D184",
+            code="D181",
         )
     return name
 
@@ -230,7 +230,7 @@ def _not_catalogue(path: Path, why: str, line: int) -> DataError:
         f"{path}:{line}: the document is not PO from this line on",
         why=why,
         hint="mend the file; `msgfmt --check FILE` checks it",
-        code="D183",
+        code="D180",
     )
 
 

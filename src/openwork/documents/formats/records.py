@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from openwork.base.errors import DataError
+from openwork.base.messages import msg
 from openwork.documents.document import Document, DocumentSettings, decoded
 from openwork.documents.lines import cut_lines, encoded, one_line, without_byte_order_mark
 from openwork.documents.segments import Parts, TranslationUnit, plain
@@ -26,7 +27,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
-class _Row:
+class _Record:
     """A row: its line, text and translation, and what gives the row with another translation, or with an empty one."""
 
     line: int
@@ -40,7 +41,7 @@ class _Row:
 class Records:
     """A file of rows, of which some have a text. `is_wider`: whether the translations are a new column."""
 
-    def __init__(self, mark: str, rows: Iterable[_Row], *, is_wider: bool) -> None:
+    def __init__(self, mark: str, rows: Iterable[_Record], *, is_wider: bool) -> None:
         self._mark, self._rows, self._is_wider = mark, list(rows), is_wider
 
     @property
@@ -65,7 +66,7 @@ class Records:
         return encoded("".join(found))
 
 
-def _has_text(row: _Row) -> bool:
+def _has_text(row: _Record) -> bool:
     return bool(row.text) and not row.is_head
 
 
@@ -107,13 +108,13 @@ def _read_table(content: bytes, path: Path, settings: DocumentSettings, dialects
     dialect, names = _head(lines, path, settings, dialects)
     column = _column(names, path, settings)
     place = names.index(TRANSLATION) if TRANSLATION in names else None
-    rows: list[_Row] = []
+    rows: list[_Record] = []
     start = 0
     try:
         for end, fields in dialect.rows(lines):
             raw = "".join(lines[start:end])
             if fields and len(fields) != len(names):
-                why = f"it has {len(fields)} fields, but there are {len(names)} columns"
+                why = msg(f"it has {len(fields)} fields, but there are {len(names)} columns")
                 raise _broken_row(path, start + 1, why)
             is_head = not rows
             rows.append(_table_row(start + 1, raw, fields, column, place, dialect, is_head=is_head))
@@ -125,7 +126,7 @@ def _read_table(content: bytes, path: Path, settings: DocumentSettings, dialects
 
 def _table_row(
     line: int, raw: str, fields: list[str], column: int, place: int | None, dialect: _Dialect, *, is_head: bool
-) -> _Row:
+) -> _Record:
     body = raw.rstrip("\r\n")
     line_end = raw[len(body) :]
 
@@ -140,7 +141,7 @@ def _table_row(
 
     text = one_line(fields[column]) if fields else ""
     current = fields[place] if fields and place is not None else ""
-    return _Row(line, raw, text, current, rewritten, is_head)
+    return _Record(line, raw, text, current, rewritten, is_head)
 
 
 def _head(
@@ -149,7 +150,7 @@ def _head(
     """The dialect that gives the column that is wanted, or most columns; and the names of the columns."""
     wanted = (settings.column,) if settings.column is not None else COLUMNS
     found: list[tuple[bool, int, _Dialect, list[str]]] = []
-    problem = "the file is empty"
+    problem = msg("the file is empty")
     for dialect in dialects:
         try:
             end, names = next(dialect.rows(lines), (0, []))
@@ -207,12 +208,12 @@ def read_jsonl(content: bytes, path: Path, settings: DocumentSettings) -> Docume
     """Lines of JSON objects. The key of the texts is the column that is named, or that the first object has."""
     mark, text = without_byte_order_mark(decoded(content, path))
     choices: Sequence[str] = (settings.column,) if settings.column is not None else COLUMNS
-    rows: list[_Row] = []
+    rows: list[_Record] = []
     for line, pieces in enumerate(cut_lines(text), 1):
         raw = "".join(pieces)
         members = _members(raw, path, line)
         if members is None:
-            rows.append(_Row(line, raw, "", "", lambda _, raw=raw: raw))
+            rows.append(_Record(line, raw, "", "", lambda _, raw=raw: raw))
             continue
         choices = [name for name in choices if name in members][:1]
         if not choices:
@@ -223,7 +224,7 @@ def read_jsonl(content: bytes, path: Path, settings: DocumentSettings) -> Docume
     return Records(mark, rows, is_wider=False)
 
 
-def _json_row(raw: str, members: dict[str, _Member], key: str, path: Path, line: int) -> _Row:
+def _json_row(raw: str, members: dict[str, _Member], key: str, path: Path, line: int) -> _Record:
     texts = []
     for name in (key, TRANSLATION):
         value = members[name].value if name in members else None
@@ -232,7 +233,7 @@ def _json_row(raw: str, members: dict[str, _Member], key: str, path: Path, line:
                 f"{path}:{line}: the value of {name!r} is no text",
                 why="it holds half a character (a lone surrogate)" if isinstance(value, str) else "it is no string",
                 hint="write a string of whole characters, or null",
-                code="D189",
+                code="D186",
             )
         texts.append(value or "")
 
@@ -244,7 +245,7 @@ def _json_row(raw: str, members: dict[str, _Member], key: str, path: Path, line:
         end = max(member.end for member in members.values())
         return f'{raw[:end]}, "{TRANSLATION}": {written}{raw[end:]}'
 
-    return _Row(line, raw, one_line(texts[0]), texts[1], rewritten)
+    return _Record(line, raw, one_line(texts[0]), texts[1], rewritten)
 
 
 def _members(raw: str, path: Path, line: int) -> dict[str, _Member] | None:
@@ -261,7 +262,7 @@ def _members(raw: str, path: Path, line: int) -> dict[str, _Member] | None:
             f"{path}:{line}: the line is no JSON object",
             why="it is nested too deep" if isinstance(error, RecursionError) else str(error),
             hint="write one object a line",
-            code="D188",
+            code="D185",
         ) from error
     found: dict[str, _Member] = {}
     place = _after_white(raw, raw.index("{") + 1)
@@ -291,7 +292,7 @@ def _broken_row(path: Path, line: int, why: str) -> DataError:
         f"{path}:{line}: the row cannot be read",
         why=why,
         hint="the first row names the columns; each row has as many fields, and doubles quotation marks in them",
-        code="D187",
+        code="D184",
     )
 
 
@@ -301,5 +302,5 @@ def _no_column(place: Path | str, choices: Sequence[str], names: Sequence[str]) 
         f"{place}: no column or key {' or '.join(choices)}, or two of that name",
         why=f"its columns are {', '.join(names)}",
         hint=f"did you mean --column {near[0]}?" if near else "name the column of the texts with --column",
-        code="D186",
+        code="D183",
     )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from openwork.base.errors import DataError
+from openwork.base.messages import msg
 from openwork.documents.document import Document, DocumentSettings, decoded
 from openwork.documents.formats.html_tokens import escaped, unescaped
 from openwork.documents.lines import (
@@ -37,7 +38,7 @@ _NEVER_FIRST, _NEVER_LAST = frozenset("，。！？；：、”’）》」』�
 
 
 @dataclass(frozen=True)
-class _Text:
+class _CueText:
     """A text of a cue: the lines `first` to `last` (exclusive), of which it fills the part from `run.start` on."""
 
     first: int
@@ -55,10 +56,10 @@ class Subtitles:
         self._line_end = next((end for _, end in self._lines if end), "\n")
         self._is_web = is_web
         if is_web and not re.match(r"WEBVTT(?:[ \t]|$)", self._lines[0][0]):
-            raise _no_subtitles(path, "a WebVTT file begins with a line WEBVTT")
+            raise _no_subtitles(path, msg("a WebVTT file begins with a line WEBVTT"))
         cues = list(self._cues())
         if not is_web and not cues and text.strip():
-            raise _no_subtitles(path, "no line has times, such as 00:00:01,000 --> 00:00:02,500")
+            raise _no_subtitles(path, msg("no line has times, such as 00:00:01,000 --> 00:00:02,500"))
         self._texts = [text for first, last in cues for text in self._texts_of(first, last)]
 
     @property
@@ -88,7 +89,7 @@ class Subtitles:
             last = place - 1 if has_number and place > first else place
             yield first, last
 
-    def _texts_of(self, first: int, last: int) -> Iterator[_Text]:
+    def _texts_of(self, first: int, last: int) -> Iterator[_CueText]:
         lines = [line for line, _ in self._lines[first:last]]
         is_dialogue = len(lines) > 1 and all(map(_DASH.match, lines))
         for start, end in [(n, n + 1) for n in range(first, last)] if is_dialogue else [(first, last)]:
@@ -96,7 +97,7 @@ class Subtitles:
             dash = _DASH.match(raw) if is_dialogue else None
             run = run_of(list(self._pieces(raw, dash.end() if dash else 0)))
             if run:
-                yield _Text(start, end, raw, run)
+                yield _CueText(start, end, raw, run)
 
     def _pieces(self, raw: str, start: int) -> Iterator[Piece]:
         """The texts and tags of lines that are one."""
@@ -112,7 +113,7 @@ class Subtitles:
             read = unescaped(text) if self._is_web else text
             yield from spaced(text, start, end) if read == text else [Piece(read, start, end)]
 
-    def _written(self, text: _Text, translation: Parts) -> str:
+    def _written(self, text: _CueText, translation: Parts) -> str:
         """The lines of a cue with a translation, and the line end of the last."""
         tags = text.run.tags()
 
@@ -190,7 +191,7 @@ def _no_subtitles(path: Path, why: str) -> DataError:
         f"{path}: the file holds no subtitles",
         why=why,
         hint="give the file the ending of its format",
-        code="D185",
+        code="D182",
     )
 
 

@@ -128,7 +128,7 @@ def _unknown_language(path: Path, side: str) -> DataError:
         f"{path}: which language of the memory is {side}?",
         why="a unit of TMX can have many languages",
         hint="name the language of the document and that of its translation",
-        code="D180",
+        code="D177",
     )
 
 

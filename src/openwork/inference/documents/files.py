@@ -49,7 +49,7 @@ def translate_file(
     """
     if out.exists() and out.samefile(source):
         raise UsageError(
-            f"{out}: the translation would replace its source", hint="give --out another name", code="U163"
+            f"{out}: the translation would replace its source", hint="give --out another name", code="U150"
         )
     document = read_document(source, DocumentSettings(*options.languages, options.column))
     content, report = translate_document(

@@ -25,11 +25,11 @@ _SPACE = re.compile(r"\s+")
 
 @dataclass(frozen=True)
 class NearMatch:
-    """An entry whose source is like a text; `likeness` from 0 to 100."""
+    """An entry whose source is like a text; `similarity` from 0 to 100."""
 
     source: str
     target: str
-    likeness: float
+    similarity: float
 
 
 class TranslationMemory:
@@ -78,7 +78,7 @@ def read_memory(paths: Sequence[Path], languages: Languages) -> TranslationMemor
             "the translation memory is too large",
             why=f"it has {MOST_ENTRIES:,} texts or more",
             hint="name fewer files with --memory",
-            code="D173",
+            code="D171",
         )
     return memory
 

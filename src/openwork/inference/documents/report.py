@@ -22,7 +22,7 @@ class Doubt:
         found: dict[str, Any] = {"place": self.place, "source": self.source, "translation": self.translation}
         found["reasons"] = list(self.reasons)
         if self.near is not None:
-            found["near"] = dict(zip(("source", "target", "likeness"), self.near, strict=True))
+            found["near"] = dict(zip(("source", "target", "similarity"), self.near, strict=True))
         return found
 
 

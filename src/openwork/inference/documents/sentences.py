@@ -64,7 +64,7 @@ def _segment(language: str, text: str) -> list[str]:
         raise UsageError(
             "documents are cut into sentences by the package sentencex, which is not installed",
             hint="pip install sentencex lxml polib rapidfuzz (the extra documents)",
-            code="U160",
+            code="U147",
         ) from error
     pieces = list(segment(language.partition("-")[0], text))
     return pieces if "".join(pieces) == text else [text]

@@ -6,11 +6,10 @@ What translates is given, so that a model in memory and a server do the same wor
 import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from openwork.base.lines import OnProgress, ignore_progress
-from openwork.base.messages import msg
 from openwork.data.glossary import Glossary
 from openwork.documents.alignment import UNALIGNED, AlignedSentence, Alignment
 from openwork.documents.document import Document
@@ -19,6 +18,7 @@ from openwork.documents.segments import Mark, Parts, TranslationUnit, joined, ma
 from openwork.inference.documents.memory import TranslationMemory
 from openwork.inference.documents.report import DocumentReport, Doubt
 from openwork.inference.documents.sentences import CutText, cut_sentences
+from openwork.inference.filters.output import translation_notes
 from openwork.inference.translation import Translation
 from openwork.text.languages import written_without_spaces
 
@@ -63,7 +63,7 @@ class TranslatingOptions:
 
 
 @dataclass
-class _Text:
+class _Pending:
     """A segment on its way. `known`: its translation by the memory."""
 
     segment: TranslationUnit
@@ -90,7 +90,7 @@ def translate_document(
     return document.written(translations), DocumentReport(len(texts), *counts, count, tuple(doubts))
 
 
-def _prepared(segment: TranslationUnit, options: TranslatingOptions) -> _Text | None:
+def _prepared(segment: TranslationUnit, options: TranslatingOptions) -> _Pending | None:
     """The sentences of a segment; None where there is nothing to do."""
     is_done = options.only_untranslated and segment.is_translated
     parts = _normalised(segment.parts)
@@ -100,14 +100,14 @@ def _prepared(segment: TranslationUnit, options: TranslatingOptions) -> _Text | 
     cut = cut_sentences(whole, options.source, is_line=segment.is_line)
     known = options.memory.find(whole)
     if known is not None:
-        return _Text(segment, parts, CutText(whole, ((0, len(whole)),)), [], known)
+        return _Pending(segment, parts, CutText(whole, ((0, len(whole)),)), [], known)
     kept = _kept_texts(parts)
     keys = []
     for begin, end in cut.sentences:
         sentence = whole[begin:end]
         own = [text for place, text in kept if begin <= place and place + len(text) <= end]
         keys.append((sentence, tuple(dict.fromkeys((*own, *options.glossary.required(sentence))))))
-    return _Text(segment, parts, cut, keys)
+    return _Pending(segment, parts, cut, keys)
 
 
 def _normalised(parts: Parts) -> Parts:
@@ -161,7 +161,7 @@ def _answers(keys: Sequence[_Key], translator: SentenceTranslator) -> list[Trans
 
 
 def _assemble(
-    texts: Sequence[_Text],
+    texts: Sequence[_Pending],
     found: dict[_Key, Translation],
     translator: SentenceTranslator,
     options: TranslatingOptions,
@@ -181,14 +181,14 @@ def _assemble(
     return doubts
 
 
-def _pairs(text: _Text, found: dict[_Key, Translation]) -> list[tuple[str, str]]:
+def _pairs(text: _Pending, found: dict[_Key, Translation]) -> list[tuple[str, str]]:
     if text.known is not None:
         return [(text.cut.text, text.known)]
     return [(key[0], found[key].text) for key in text.keys]
 
 
 def _joined(
-    text: _Text,
+    text: _Pending,
     found: dict[_Key, Translation],
     aligned: dict[tuple[str, str], Alignment],
     options: TranslatingOptions,
@@ -215,20 +215,18 @@ def _gap(gap: str, before: str, after: str, options: TranslatingOptions) -> str:
     return " " if has_spaces else ""
 
 
-def _reasons(text: _Text, found: dict[_Key, Translation]) -> list[str]:
+def _reasons(text: _Pending, found: dict[_Key, Translation]) -> list[str]:
     reasons = []
     for key in text.keys:
         one = found[key]
-        reasons += [msg("too long for the model, its end was left out")] if one.cut else []
-        reasons += [msg(f"the translation lacks {', '.join(one.missing)}")] if one.missing else []
+        lost = tuple(required for required in key[1] if required not in one.text)
+        reasons += translation_notes(replace(one, missing=(*one.missing, *lost), flags=()))
         reasons += one.flags
-        lost = [required for required in key[1] if required not in one.text]
-        reasons += [msg(f"the translation lacks {', '.join(lost)}")] if lost else []
     return list(dict.fromkeys(reasons))
 
 
-def _doubt(text: _Text, reasons: Sequence[str], memory: TranslationMemory) -> Doubt:
+def _doubt(text: _Pending, reasons: Sequence[str], memory: TranslationMemory) -> Doubt:
     near = memory.near(text.cut.text) if len(memory) else None
-    shown = (near.source, near.target, round(near.likeness, 1)) if near else None
+    shown = (near.source, near.target, round(near.similarity, 1)) if near else None
     translation = plain(text.translation) if text.translation is not None else ""
     return Doubt(text.segment.place, text.cut.text, translation, tuple(reasons), shown)
