@@ -27,7 +27,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
-class _Record:
+class _TableRecord:
     """A row: its line, text and translation, and what gives the row with another translation, or with an empty one."""
 
     line: int
@@ -41,7 +41,7 @@ class _Record:
 class Records:
     """A file of rows, of which some have a text. `is_wider`: whether the translations are a new column."""
 
-    def __init__(self, mark: str, rows: Iterable[_Record], *, is_wider: bool) -> None:
+    def __init__(self, mark: str, rows: Iterable[_TableRecord], *, is_wider: bool) -> None:
         self._mark, self._rows, self._is_wider = mark, list(rows), is_wider
 
     @property
@@ -66,7 +66,7 @@ class Records:
         return encoded("".join(found))
 
 
-def _has_text(row: _Record) -> bool:
+def _has_text(row: _TableRecord) -> bool:
     return bool(row.text) and not row.is_head
 
 
@@ -108,7 +108,7 @@ def _read_table(content: bytes, path: Path, settings: DocumentSettings, dialects
     dialect, names = _head(lines, path, settings, dialects)
     column = _column(names, path, settings)
     place = names.index(TRANSLATION) if TRANSLATION in names else None
-    rows: list[_Record] = []
+    rows: list[_TableRecord] = []
     start = 0
     try:
         for end, fields in dialect.rows(lines):
@@ -126,7 +126,7 @@ def _read_table(content: bytes, path: Path, settings: DocumentSettings, dialects
 
 def _table_row(
     line: int, raw: str, fields: list[str], column: int, place: int | None, dialect: _Dialect, *, is_head: bool
-) -> _Record:
+) -> _TableRecord:
     body = raw.rstrip("\r\n")
     line_end = raw[len(body) :]
 
@@ -141,7 +141,7 @@ def _table_row(
 
     text = one_line(fields[column]) if fields else ""
     current = fields[place] if fields and place is not None else ""
-    return _Record(line, raw, text, current, rewritten, is_head)
+    return _TableRecord(line, raw, text, current, rewritten, is_head)
 
 
 def _head(
@@ -208,12 +208,12 @@ def read_jsonl(content: bytes, path: Path, settings: DocumentSettings) -> Docume
     """Lines of JSON objects. The key of the texts is the column that is named, or that the first object has."""
     mark, text = without_byte_order_mark(decoded(content, path))
     choices: Sequence[str] = (settings.column,) if settings.column is not None else COLUMNS
-    rows: list[_Record] = []
+    rows: list[_TableRecord] = []
     for line, pieces in enumerate(cut_lines(text), 1):
         raw = "".join(pieces)
         members = _members(raw, path, line)
         if members is None:
-            rows.append(_Record(line, raw, "", "", lambda _, raw=raw: raw))
+            rows.append(_TableRecord(line, raw, "", "", lambda _, raw=raw: raw))
             continue
         choices = [name for name in choices if name in members][:1]
         if not choices:
@@ -224,7 +224,7 @@ def read_jsonl(content: bytes, path: Path, settings: DocumentSettings) -> Docume
     return Records(mark, rows, is_wider=False)
 
 
-def _json_row(raw: str, members: dict[str, _Member], key: str, path: Path, line: int) -> _Record:
+def _json_row(raw: str, members: dict[str, _Member], key: str, path: Path, line: int) -> _TableRecord:
     texts = []
     for name in (key, TRANSLATION):
         value = members[name].value if name in members else None
@@ -245,7 +245,7 @@ def _json_row(raw: str, members: dict[str, _Member], key: str, path: Path, line:
         end = max(member.end for member in members.values())
         return f'{raw[:end]}, "{TRANSLATION}": {written}{raw[end:]}'
 
-    return _Record(line, raw, one_line(texts[0]), texts[1], rewritten)
+    return _TableRecord(line, raw, one_line(texts[0]), texts[1], rewritten)
 
 
 def _members(raw: str, path: Path, line: int) -> dict[str, _Member] | None:
