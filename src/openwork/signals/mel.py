@@ -16,6 +16,7 @@ from openwork.signals.sounds import Samples, Sound, at_speed, read_sound
 Numbers = NDArray[np.float64]
 STRIDE = 2  # rows of a position, of which the stem of convolutions makes one
 FLOOR, DEPTH = 1e-10, 8.0  # the least power of a band, and decades below the loudest band that are kept
+LOUD = 0.5  # of a row's loudest band, as it is scaled: two decades below the loudest of the sound
 # Slaney's mel scale (Auditory Toolbox 1998): 200/3 hertz a mel up to 1,000 hertz, from there 6.4 times in 27 mels.
 LINEAR, BREAK, STEP = 200 / 3, 1000.0, np.log(6.4) / 27
 
@@ -47,8 +48,8 @@ def log_mel(samples: Samples, settings: SoundSettings) -> NDArray[np.float32]:
 
         power = |FFT(hann * samples)|^2,  x = log10(max(filters power, 1e-10)),  (max(x, max(x) - 8) + 4) / 4
 
-    If the settings say `centred`, each band's mean over the rows is then subtracted: a microphone or a room multiplies
-    the powers of a band by the same number everywhere (Atal 1974).
+    If the settings say `centred`, each band's mean over the loud rows is then subtracted: a microphone or a room
+    multiplies the powers of a band by the same number everywhere (Atal 1974). Silence would say how long it is.
 
     A sound shorter than a window is followed by silence, and so is any shorter than `seconds` if it is `padded`.
     """
@@ -60,7 +61,8 @@ def log_mel(samples: Samples, settings: SoundSettings) -> NDArray[np.float32]:
     power = np.abs(np.fft.rfft(windows * hann)) ** 2
     bands = np.log10(np.maximum(power @ mel_filters(settings.rate, settings.window, settings.mels), FLOOR))
     scaled = (np.maximum(bands, bands.max() - DEPTH) + 4) / 4
-    return (scaled - scaled.mean(0) if settings.centred else scaled).astype(np.float32)
+    loud = scaled.max(1) > scaled.max() - LOUD
+    return (scaled - scaled[loud].mean(0) if settings.centred else scaled).astype(np.float32)
 
 
 class SoundFrames(SourceEncoder):

@@ -111,7 +111,9 @@ class SoundSettings(Settings):
     )
     words: QuestionWords = option(None, "words of the questions that follow the paths, after a tab; none: no questions")
     centred: bool = option(
-        False, "the mean of each band over a sound is subtracted, and with it what the microphone adds", "Atal 1974"
+        False,
+        "the mean of each band where a sound is loud is subtracted, and with it what the microphone adds",
+        "Atal 1974",
     )
     padded: bool = option(True, "silence follows a shorter sound, so that all are as long as the longest", WHISPER)
 
