@@ -31,6 +31,8 @@ from pathlib import Path
 from statistics import fmean, quantiles
 from typing import Any
 
+import torch
+
 import openwork
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -38,6 +40,7 @@ import random_bundle
 
 from machine import describe_machine
 from openwork.base.files import atomic_write_text
+from openwork.machine.available import cores
 
 RESULTS = Path(__file__).resolve().parent / "results" / "load.json"
 CLIENTS = (1, 8, 64)
@@ -234,7 +237,8 @@ def started_peer(bundle: Path, folder: Path, beam: int) -> Iterator[tuple[int, i
 
 
 def by_library(bundle: Path, texts: list[str]) -> tuple[dict[str, str], dict[str, Any]]:
-    """The library's translation of each text, and how fast it was."""
+    """The library's translation of each text, and how fast it was on all cores, which the server has as well."""
+    torch.set_num_threads(cores())
     translator = openwork.load(bundle)
     started = time.perf_counter()
     expected = {text: found.text for text, found in zip(texts, translator.translate(texts), strict=True)}
