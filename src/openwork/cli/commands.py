@@ -39,7 +39,7 @@ GROUPS = (
     }),
     CommandGroup("Use a model", {
         "translate": CommandEntry(
-            "translate", "translate", "Translate standard input, or a folder of files, line for line."
+            "translate", "translate", "Translate standard input, or a folder of files, line for line; or a document."
         ),
         "transcribe": CommandEntry("transcribe", "transcribe", "Write the text of each sound, one line a file."),
         "caption": CommandEntry("transcribe", "caption", "Write the text of each picture on standard input."),
@@ -55,7 +55,7 @@ GROUPS = (
         "shortlist": CommandEntry(
             "translate", "shortlist", "Learn a shortlist of pieces, which makes translation faster."
         ),
-        "serve": CommandEntry("serve", "serve", "Translate for other programs, over HTTP."),
+        "serve": CommandEntry("serve", "serve", "Translate and continue texts for other programs, over HTTP."),
         "import": CommandEntry("convert", "import_model", "Convert another toolkit's model to a bundle."),
         "export": CommandEntry("convert", "export", "Convert a bundle to another toolkit's model."),
     }),
