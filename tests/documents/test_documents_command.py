@@ -49,6 +49,8 @@ def test_memory_and_report(call: Call, bundle_folder: Path, text: Path, tmp_path
         (["--memory", "a.tsv"], "U148"),
         (["--only-untranslated"], "U148"),
         (["--source", "a.txt", "--out", "a.txt"], "U150"),
+        (["--source", "a.txt", "--out", "bad.txt"], "U150"),
+        (["--source", "a.txt", "--out", "link"], "U150"),
         (["--source", "a.txt", "--out", "b", "--stream"], "U149"),
         (["--source", "a.txt", "--out", "b", "--best", "2"], "U149"),
         (["--source", "a.txt", "--out", "b", "--requests"], "U149"),
@@ -62,7 +64,8 @@ def test_refused(
     monkeypatch.chdir(text.parent)
     Path("a.xyz").write_text("a")
     Path("bad.txt").write_bytes(b"a\n\xff\n")
+    Path("link").symlink_to("b")
     done = call("translate", bundle_folder, *given, stdin=b"")
     assert done.code != 0
     assert code in done.err, done.err
-    assert not Path("b").exists()
+    assert not Path("b").exists() and Path("bad.txt").read_bytes() == b"a\n\xff\n"

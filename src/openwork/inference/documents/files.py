@@ -45,11 +45,14 @@ def translate_file(
 ) -> DocumentReport:
     """Writes the translation of a document, in its own format. `progress` gets the number of sentences.
 
-    DataError for a document, memory or glossary that cannot be read, UsageError where `out` is the source.
+    DataError for a document, memory or glossary that cannot be read, UsageError where `out` is there already.
     """
-    if out.exists() and out.samefile(source):
+    if out.exists() or out.is_symlink():
         raise UsageError(
-            f"{out}: the translation would replace its source", hint="give --out another name", code="U150"
+            f"{out}: there is something of this name already",
+            why="a translation replaces no file",
+            hint="give --out another name, or remove it",
+            code="U150",
         )
     document = read_document(source, DocumentSettings(*options.languages, options.column))
     content, report = translate_document(
