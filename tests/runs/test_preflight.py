@@ -207,7 +207,7 @@ def test_only_the_longest_are_translated(setup: TrainingSetup, monkeypatch: pyte
         return plain(self, model, settings, present, sources, **more)
 
     monkeypatch.setattr(type(translator), "_search", search)
-    monkeypatch.setattr("openwork.inference.translator.LEAST_TOKENS", 1)
+    monkeypatch.setattr(translator, "least_tokens", 1)
     found = preflight(setup)
     lengths = sorted(setup.corpus.valid.source.lengths[:5].tolist(), reverse=True)
     assert searched[0] == lengths[: found.validation.sentences] and found.validation.sentences < 5

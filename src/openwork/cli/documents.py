@@ -47,6 +47,13 @@ class DocumentOptions:
             )
 
 
+def names_document(path: Path) -> bool:
+    """Whether a path is a file, or has the ending of a document where there is nothing."""
+    from openwork.documents.catalogue import FORMATS
+
+    return not path.is_dir() and (path.exists() or path.suffix.lower() in FORMATS)
+
+
 def translate_document(translator: Any, bundle: Any, lines: Any, folders: Any, options: DocumentOptions) -> None:
     """Translates a document and says what was done. DataError for a document that cannot be read."""
     from openwork.data.records import Languages

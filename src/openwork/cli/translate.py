@@ -8,7 +8,7 @@ from typer import Option
 
 from openwork.base.errors import UsageError
 from openwork.base.limits import LENGTH
-from openwork.cli.documents import DocumentOptions, translate_document
+from openwork.cli.documents import DocumentOptions, names_document, translate_document
 from openwork.cli.options import (
     NAME_ONE,
     Bundle,
@@ -164,7 +164,7 @@ def translate(
     _check_folders(folders, ray)
     file = read_translation_file(settings) if settings is not None else TranslationFile()
     asked = file.lines.model_copy(update=given(lines))
-    is_document = folders.source is not None and not folders.source.is_dir()
+    is_document = folders.source is not None and names_document(folders.source)
     documents.check(asked, given(ray, searching), is_document=is_document)
     _check(asked, is_bulk=folders.source is not None)
     chosen = given(searching)
