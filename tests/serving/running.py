@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -43,7 +43,8 @@ class RunningServer:
         content = body if isinstance(body, bytes | None) else json.dumps(body).encode()
         given = {name.replace("_", "-"): value for name, value in headers.items()}
         try:
-            connection.request(method, path, content, {"Content-Type": "application/json"} | given)
+            with suppress(BrokenPipeError, ConnectionResetError):  # a refusal may come before the body is sent
+                connection.request(method, path, content, {"Content-Type": "application/json"} | given)
             found = connection.getresponse()
             return Answer(found.status, {k.lower(): v for k, v in found.getheaders()}, found.read())
         finally:

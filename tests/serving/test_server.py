@@ -202,7 +202,7 @@ def test_a_public_client_of_libretranslate(server: RunningServer, expected: dict
         ("/translate", {"target": "de"}, 400, "q must be"),
         ("/translate", {"q": ["a", 5], "target": "de"}, 400, "q must be"),
         ("/translate", {"q": "a", "target": "de", "alternatives": "many"}, 400, "alternatives"),
-        ("/translate", {"q": "<b>a</b>", "target": "de", "format": "html"}, 400, "format"),
+        ("/translate", {"q": "<b>a</b>", "target": "de", "format": "xml"}, 400, "format"),
         ("/detect", {"q": 5}, 400, "q must be"),
         ("/nowhere", {}, 404, "Not Found"),
     ],

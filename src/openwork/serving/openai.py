@@ -19,6 +19,7 @@ from openwork.inference.continuation.dialogue import ASSISTANT, USER, Dialogue, 
 from openwork.inference.continuation.text import Prompt
 from openwork.serving.errors import TooLong, Unmet, error_body
 from openwork.serving.openai_bodies import (
+    PROBLEMS,
     ChatAnswer,
     ChatChoice,
     ChatPart,
@@ -40,6 +41,7 @@ from openwork.serving.service import LONGEST, LONGEST_PROMPT, NotTranslated, Par
 from openwork.serving.settings import ServerSettings
 
 ANY_SEED = 1 << 63
+EVENTS = {"text/event-stream": {"schema": {"type": "string"}}}
 
 
 class CompletionForm:
@@ -151,12 +153,12 @@ def add_openai(app: FastAPI, service: Service, settings: ServerSettings) -> None
     """Adds OpenAI's routes."""
     prompts = PromptRequests(service, settings)
 
-    @app.get("/v1/models")
+    @app.get("/v1/models", responses=PROBLEMS)
     async def models() -> ModelList:
         """The language models that are served, as OpenAI lists them."""
         return ModelList(data=[ModelEntry(id=one.name, created=one.changed) for one in service.language_models])
 
-    @app.post("/v1/completions", responses={200: {"model": CompletionAnswer}})
+    @app.post("/v1/completions", responses={200: {"model": CompletionAnswer, "content": EVENTS}, **PROBLEMS})
     async def completions(asked: CompletionRequest, request: Request) -> Response:
         """Continue texts, as OpenAI does."""
         given = [asked.prompt] if isinstance(asked.prompt, str) else asked.prompt
@@ -164,7 +166,7 @@ def add_openai(app: FastAPI, service: Service, settings: ServerSettings) -> None
             raise Unmet("prompt has no text")
         return await prompts.answer(request, asked, given, CompletionForm())
 
-    @app.post("/v1/chat/completions", responses={200: {"model": ChatAnswer}})
+    @app.post("/v1/chat/completions", responses={200: {"model": ChatAnswer, "content": EVENTS}, **PROBLEMS})
     async def chat(asked: ChatRequest, request: Request) -> Response:
         """Reply to a dialogue, as OpenAI does; messages are joined as `openwork complete --chat` joins lines."""
         return await prompts.answer(request, asked, [_joined(asked.messages)], ChatForm())

@@ -249,3 +249,24 @@ class ModelList(BaseModel):
 
     object: Literal["list"] = "list"
     data: list[ModelEntry]
+
+
+class Problem(BaseModel):
+    """Why there is no other answer."""
+
+    message: str
+    type: str
+    param: str | None = None
+    code: str | None = None
+
+
+class ProblemAnswer(BaseModel):
+    """An error in OpenAI's form."""
+
+    error: Problem
+
+
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    "4XX": {"model": ProblemAnswer, "description": "The request is refused"},
+    "5XX": {"model": ProblemAnswer, "description": "There is no answer, for now (503) or for this (500)"},
+}
