@@ -180,6 +180,7 @@ def test_any_translation(data: some.DataObject):
     assert parts_of(again) == [renumbered(translation), ("G",)]
 
 
+@pytest.mark.slow  # a megabyte each
 @pytest.mark.parametrize(
     "unit", ["<", "<a ", '<a b="', "<!--", "</", "<b>", "</i><b>", "<b></i>", "<code>", "<p><b>", "&#"]
 )

@@ -232,6 +232,7 @@ def test_documents_of_this_project(page: Path):
     assert structure(written) == structure(content.decode())
 
 
+@pytest.mark.slow  # a megabyte each
 @pytest.mark.parametrize("unit", ["<", "*", "[", "{", "`", "_", "> ", "- ", "|", "~~", "a\n\n"])
 def test_long_input(unit: str):
     """What takes quadratic time would reach the tests' time limit."""
@@ -239,6 +240,7 @@ def test_long_input(unit: str):
     assert_stays(read_markdown, (unit * (size // len(unit))).encode())
 
 
+@pytest.mark.slow  # a megabyte each
 def test_long_paragraphs():
     """A paragraph of 49 kB is read; a longer one stays."""
     for unit in ("[", "*a ", "<a ", "![", "]("):

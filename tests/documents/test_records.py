@@ -157,6 +157,7 @@ def test_other_readers_read_lines(rows: list[tuple[str, str, float]]):
     ]
 
 
+@pytest.mark.slow  # a megabyte each
 @pytest.mark.parametrize("unit", ["{", "[", '"', "a,", '{"text": "a"},'])
 def test_long_input(unit: str):
     """1 MB in a line; what takes quadratic time would reach the tests' time limit."""

@@ -151,6 +151,7 @@ def without_edges(parts: tuple[str | Mark, ...]) -> list[object]:
     return [part if isinstance(part, Mark) else "".join(part.split()) for part in parts if part != " "]
 
 
+@pytest.mark.slow  # a megabyte each
 @pytest.mark.parametrize("unit", ["<", "{", "{\\", "<a", "<1", "<i>", "</b><i>", "a ", "字", "-->", "- "])
 def test_long_input(unit: str):
     """1 MB; what takes quadratic time would reach the tests' time limit."""
