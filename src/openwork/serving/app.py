@@ -17,6 +17,7 @@ from openwork.serving.documents import translated_document
 from openwork.serving.errors import Unmet, WrongToken
 from openwork.serving.guarding import App, Guard, is_token
 from openwork.serving.libretranslate import (
+    AUTO,
     REFUSALS,
     DetectedLanguage,
     LibreDetection,
@@ -28,13 +29,12 @@ from openwork.serving.libretranslate import (
 from openwork.serving.measures import Measures
 from openwork.serving.openai import add_openai
 from openwork.serving.page import docs_page
-from openwork.serving.responses import add_errors, unless_gone
+from openwork.serving.responses import add_errors, bearer, unless_gone
 from openwork.serving.service import MOST_ALTERNATIVES, NotTranslated, Part, ServedModel, Service
 from openwork.serving.settings import ServerSettings
 from openwork.serving.typed import Text
 from openwork.text.languages import likeliest_language
 
-AUTO = "auto"
 EVENTS = {"text/event-stream": {"schema": {"type": "string"}}}
 
 
@@ -148,7 +148,7 @@ class TextRequests:
     async def fields(self, request: Request) -> dict[str, Any]:
         """The fields of LibreTranslate's request, in JSON or of a form. `WrongToken` for a wrong api_key."""
         found = await _fields(request)
-        given = request.headers.get("authorization", "").removeprefix("Bearer ") or found.get("api_key") or ""
+        given = bearer(request) or found.get("api_key") or ""
         if not is_token(str(given), self.settings):
             raise WrongToken
         return found

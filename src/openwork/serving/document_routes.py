@@ -12,12 +12,11 @@ from starlette.exceptions import HTTPException
 from openwork.serving.documents import KeptDocuments, base_name, translated_document
 from openwork.serving.errors import Unmet, WrongToken
 from openwork.serving.guarding import DOWNLOADS, is_token
-from openwork.serving.libretranslate import REFUSALS, LibreFile
-from openwork.serving.responses import unless_gone
+from openwork.serving.libretranslate import AUTO, REFUSALS, LibreFile
+from openwork.serving.responses import bearer, unless_gone
 from openwork.serving.service import Service
 from openwork.serving.settings import ServerSettings
 
-AUTO = "auto"
 BYTES = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 FORM = {
     "requestBody": {
@@ -69,7 +68,7 @@ def add_documents(app: FastAPI, service: Service, settings: ServerSettings) -> N
     async def translate_file(request: Request) -> LibreFile:
         """Translate a document as LibreTranslate does: file, source, target of a form; the answer says where it is."""
         fields = await _form(request)
-        if not is_token(fields.get("api_key") or _bearer(request), settings):
+        if not is_token(fields.get("api_key") or bearer(request), settings):
             raise WrongToken
         if not isinstance(file := fields.get("file"), UploadFile):
             raise Unmet("the form has no file")
@@ -103,7 +102,3 @@ async def _form(request: Request) -> dict[str, Any]:
         return dict(await request.form(max_files=1, max_fields=16))
     except (HTTPException, AssertionError, ValueError) as error:  # of a form that is damaged
         raise Unmet(f"the form cannot be read: {getattr(error, 'detail', error)}") from error
-
-
-def _bearer(request: Request) -> str:
-    return request.headers.get("authorization", "").removeprefix("Bearer ")

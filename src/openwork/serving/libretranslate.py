@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+AUTO = "auto"  # as the language of a source: any that leads to the target
 MOST_ALTERNATIVES = 15
 
 

@@ -89,3 +89,8 @@ async def unless_gone(request: Request, work: Awaitable[T]) -> T:
 async def _gone(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
+
+
+def bearer(request: Request) -> str:
+    """The token of the header Authorization; empty without one."""
+    return request.headers.get("authorization", "").removeprefix("Bearer ")
