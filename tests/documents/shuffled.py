@@ -2,8 +2,9 @@
 
 from hypothesis import strategies as st
 
+from documents.showing import has_same_marks, is_well_formed
 from openwork.documents.inline_elements import split_edges
-from openwork.documents.segments import Mark, Parts, Role, has_same_marks, is_well_formed, joined, marks_of
+from openwork.documents.segments import Mark, Parts, Role, joined, marks_of
 
 # Letters of several scripts, what XML and PO escape, and half of the end of CDATA.
 WORDS = st.text("abcxyzäß中文字я <>&\"'\\%{}]", min_size=1, max_size=12)

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from documents.arrangements import arrangements, assert_stays, changed, parts_of, reading, renumbered
+from documents.showing import is_well_formed
 from openwork.documents.document import DocumentSettings
 from openwork.documents.formats.html import read_html
-from openwork.documents.segments import Mark, Role, is_well_formed
+from openwork.documents.segments import Mark, Role
 
 OPEN, CLOSE = Mark(0, Role.OPEN), Mark(0, Role.CLOSE)
 PAGE = """\ufeff<!DOCTYPE html>

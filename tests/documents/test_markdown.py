@@ -12,10 +12,11 @@ pytest.importorskip("markdown_it", reason="the extra documents is not installed"
 
 from markdown_it import MarkdownIt
 
+from documents.showing import is_well_formed
 from openwork.base.errors import DataError
 from openwork.documents.formats import markdown_inline
 from openwork.documents.formats.markdown import read_markdown
-from openwork.documents.segments import Mark, Role, is_well_formed, plain
+from openwork.documents.segments import Mark, Role, plain
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGE = """\ufeff---

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from documents.showing import parts_of, shown
+from documents.showing import has_same_marks, is_well_formed, parts_of, shown
 from openwork.documents.alignment import AlignedSentence, Alignment
 from openwork.documents.placing import place_marks
-from openwork.documents.segments import Mark, Parts, Role, has_same_marks, is_well_formed, joined, plain
+from openwork.documents.segments import Mark, Parts, Role, joined, plain
 
 
 def words(text: str) -> list[tuple[int, int]]:

@@ -4,18 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from documents.showing import parts_of, shown
-from openwork.documents.segments import (
-    Role,
-    Tag,
-    has_same_marks,
-    is_well_formed,
-    joined,
-    marks_of,
-    paired,
-    plain,
-    tags_by_key,
-)
+from documents.showing import has_same_marks, is_well_formed, parts_of, shown
+from openwork.documents.segments import Role, Tag, joined, marks_of, paired, plain, tags_by_key
 
 OPEN, CLOSE, ALONE = Role.OPEN, Role.CLOSE, Role.ALONE
 

@@ -77,26 +77,6 @@ def marks_of(parts: Iterable[str | Mark]) -> Iterator[Mark]:
     return (part for part in parts if isinstance(part, Mark))
 
 
-def is_well_formed(parts: Iterable[str | Mark]) -> bool:
-    """Whether each closing mark ends the last mark that is open, and none is left open."""
-    opened: list[int] = []
-    for mark in marks_of(parts):
-        if mark.role is Role.OPEN:
-            opened.append(mark.key)
-        elif mark.role is Role.CLOSE and (not opened or opened.pop() != mark.key):
-            return False
-    return not opened
-
-
-def has_same_marks(one: Iterable[str | Mark], other: Iterable[str | Mark]) -> bool:
-    """Whether both have the same marks, each as often."""
-
-    def counted(parts: Iterable[str | Mark]) -> list[tuple[int, str, str]]:
-        return sorted((mark.key, mark.role.name, mark.text) for mark in marks_of(parts))
-
-    return counted(one) == counted(other)
-
-
 @dataclass(frozen=True)
 class Tag:
     """A tag as a format reads it, before it is known which tags are a pair.
