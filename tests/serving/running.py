@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+SERVING = "serving at "
 SLOW = 120  # seconds; a machine may be busy
 
 
@@ -36,6 +37,12 @@ class RunningServer:
     process: subprocess.Popen[str]
     lines: list[str] = field(default_factory=list)
     port: int = 0
+
+    @property
+    def place(self) -> str:
+        """Where it serves, as it says; empty before."""
+        said = (line for line in self.lines if line.startswith(SERVING))
+        return next(said, "").removeprefix(SERVING).partition(";")[0]
 
     def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
         """An answer to a request, with JSON as its body unless that is bytes."""
@@ -90,8 +97,19 @@ def wait_until(holds: Callable[[], Any]) -> None:
 def running(*bundles: Path, **options: Any) -> Iterator[RunningServer]:
     """A server of these bundles at a free port; it is ended at the end, if it still runs."""
     given = [part for name, value in options.items() for part in (f"--{name.replace('_', '-')}", str(value))]
-    command = [sys.executable, "-m", "openwork", "serve", *map(str, bundles), "--port", "0", *given]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    with started("serve", *bundles, "--port", "0", *given) as server:
+        server.port = int(server.place.rpartition(":")[2])
+        if "certificate" not in options:
+            wait_until(lambda: server.ask("GET", "/ready").status == 200)
+        yield server
+
+
+@contextmanager
+def started(*arguments: Any, **environment: str) -> Iterator[RunningServer]:
+    """A command that serves, once it says where; it is ended at the end, if it still runs."""
+    command = [sys.executable, "-m", "openwork", *map(str, arguments)]
+    environment = {"OMP_NUM_THREADS": "1", **environment}
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ | environment)
     server = RunningServer(process)
     assert process.stderr is not None
 
@@ -103,12 +121,8 @@ def running(*bundles: Path, **options: Any) -> Iterator[RunningServer]:
     reader = threading.Thread(target=read, daemon=True)
     reader.start()
     try:
-        wait_until(lambda: process.poll() is not None or any(line.startswith("serving at") for line in server.lines))
+        wait_until(lambda: process.poll() is not None or server.place)
         assert process.poll() is None, server.lines
-        first = next(line for line in server.lines if line.startswith("serving at"))
-        server.port = int(first.partition(";")[0].rpartition(":")[2])
-        if "certificate" not in options:
-            wait_until(lambda: server.ask("GET", "/ready").status == 200)
         yield server
     finally:
         if process.poll() is None:

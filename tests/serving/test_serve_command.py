@@ -14,7 +14,7 @@ from openwork.bundles.settings import BundleSettings
 from openwork.cli import serve
 from openwork.models.build import build_model
 from openwork.models.settings import EncoderSettings
-from openwork.serving import client
+from openwork.serving.client import server as client
 from openwork.serving.settings import ServerSettings
 from openwork.text.pair import TokenizerPair
 from openwork.text.pieces.kinds import KINDS
@@ -100,7 +100,9 @@ def test_windows_is_refused(call: Call, bundle_folder: Path, monkeypatch: pytest
         (["--token-file", "token"], "U142"),
         (["--server", "127.0.0.1:1", "--beam", "3"], "U143"),
         (["--server", "127.0.0.1:1", "--guard"], "U143"),
-        (["--server", "127.0.0.1:1", "--source", "shards"], "U143"),
+        (["--server", "127.0.0.1:1", "--source", "a.txt", "--best", "2"], "U143"),
+        (["--server", "127.0.0.1:1", "--source", "a.txt"], "U104"),
+        (["--server", "127.0.0.1:1", "--source", "shards", "--out", "translated"], "U151"),
         (["one", "two", "--server", "127.0.0.1:1"], "U143"),
     ],
 )

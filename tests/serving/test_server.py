@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -31,6 +32,11 @@ pytestmark = [
     pytest.mark.slow,  # a server loads torch before its first answer
     pytest.mark.skipif(sys.platform != "linux", reason="finds the processes of a server in /proc"),
 ]
+DOCUMENTS = {
+    "page.html": "<!doctype html><title>a b</title><p>a b <b>c d</b> e.</p><p>a b <i>c</i></p><p>a b</p>",
+    "page.po": 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\nmsgid "a b c d"\nmsgstr ""\n',
+    "page.txt": "a b c\n\nd e f\n",
+}
 TEXTS = [" ".join(random.Random(number).choices("abcdefgh", k=2 + number % 7)) for number in range(40)]
 
 
@@ -105,6 +111,75 @@ def test_alternatives_and_flags(server: RunningServer) -> None:
     assert [one["score"] for one in ranked] == sorted((one["score"] for one in ranked), reverse=True)
     assert isinstance(found["flags"], list) and found["cut"] is False
     assert server.translate("a", required=["h g"]).json["translations"][0]["text"].count("h g")
+
+
+def test_a_translation_begins_with_has_and_lacks_what_was_asked_for(server: RunningServer) -> None:
+    (found,) = server.texts("a b", prefix="c d", required=["h g"])
+    assert found.startswith("c d") and "h g" in found
+    (free,) = server.texts(TEXTS[0])
+    first = free.split()[0]
+    assert first not in server.texts(TEXTS[0], forbidden=[first])[0]
+
+
+def test_terms_count_in_lines_that_have_them(server: RunningServer, expected: dict[str, str]) -> None:
+    text, other = next(text for text in TEXTS if "a" in text), next(text for text in TEXTS if "a" not in text)
+    (found,) = server.texts(f"{text}\n{other}", terms={"a": "h g f h"})
+    first, second = found.split("\n")
+    assert "h g f h" in first and second == expected[other]
+
+
+def test_an_explanation_is_the_score_and_the_alignment_of_the_translation(server: RunningServer, folder: Path) -> None:
+    import openwork
+
+    bundle = openwork.load(folder)
+    (found,) = server.translate(TEXTS[0], explain=True).json["translations"]
+    scored, explained = bundle.score(TEXTS[0], found["text"]), found["explanation"]
+    assert explained["pieces"] == list(scored.pieces)
+    assert explained["log_probabilities"] == pytest.approx(scored.log_probabilities, abs=1e-4)
+    places = explained["alignment"]
+    covered = {place for begin, end in places["target"] for place in range(begin, end)}
+    assert covered == set(range(len(found["text"])))
+    assert "".join(TEXTS[0][begin:end] for begin, end in places["source"]) == TEXTS[0]
+    assert [len(row) for row in places["weights"]] == [len(places["source"])] * len(places["target"])
+    assert all(0 <= weight <= 1 for row in places["weights"] for weight in row)
+    assert server.translate(TEXTS[0]).json["translations"][0]["explanation"] is None
+
+
+def test_next_pieces_are_the_alternatives_of_the_command_line(server: RunningServer, folder: Path, call: Call) -> None:
+    (found,) = server.translate(TEXTS[0], position=1).json["translations"]
+    line = call("translate", folder, "--alternatives", "1", "--json", stdin=f"{TEXTS[0]}\n".encode()).out
+    assert len(found["next_pieces"]) == 5
+    assert [one["piece"] for one in found["next_pieces"]] == [one["piece"] for one in json.loads(line)["alternatives"]]
+    (three,) = server.translate(TEXTS[0], position=0, best=3).json["translations"]
+    assert len(three["next_pieces"]) == 3 and len(three["alternatives"]) == 2
+
+
+@pytest.mark.parametrize("name", ["page.html", "page.po", "page.txt"])
+def test_the_command_line_translates_documents_by_a_server(
+    server: RunningServer, folder: Path, tmp_path: Path, call: Call, name: str
+) -> None:
+    source, terms = tmp_path / name, tmp_path / "terms.tsv"
+    source.write_text(DOCUMENTS[name], encoding="utf-8")
+    terms.write_text("d\th g f h\n", encoding="utf-8")
+    alone = call("translate", folder, "--source", source, "--out", tmp_path / f"alone-{name}", "--terms", terms)
+    asked = call(
+        "translate", "--server", f"127.0.0.1:{server.port}", "--source", source, "--out", tmp_path / f"asked-{name}",
+        "--terms", terms,
+    )  # fmt: skip
+    assert (alone.code, asked.code) == (0, 0), asked.err
+    assert (tmp_path / f"asked-{name}").read_bytes() == (tmp_path / f"alone-{name}").read_bytes()
+    written = re.sub("<[^>]*>", "", (tmp_path / f"asked-{name}").read_text(encoding="utf-8"))
+    assert asked.out == alone.out and "h g f h" in written
+
+
+def test_python_translates_documents_by_a_server(server: RunningServer, folder: Path, tmp_path: Path) -> None:
+    import openwork
+
+    (tmp_path / "page.html").write_text(DOCUMENTS["page.html"], encoding="utf-8")
+    there = openwork.connect(f"http://127.0.0.1:{server.port}")
+    found = there.translate_document(tmp_path / "page.html", tmp_path / "there.html")
+    assert found == openwork.load(folder).translate_document(tmp_path / "page.html", tmp_path / "here.html")
+    assert (tmp_path / "there.html").read_bytes() == (tmp_path / "here.html").read_bytes()
 
 
 def test_a_stream_is_the_greedy_translation(server: RunningServer, folder: Path) -> None:

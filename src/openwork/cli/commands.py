@@ -56,6 +56,7 @@ GROUPS = (
             "translate", "shortlist", "Learn a shortlist of pieces, which makes translation faster."
         ),
         "serve": CommandEntry("serve", "serve", "Translate and continue texts for other programs, over HTTP."),
+        "daemon": CommandEntry("serve", "daemon", "Keep bundles in memory for the shell: translations begin at once."),
         "import": CommandEntry("convert", "import_model", "Convert another toolkit's model to a bundle."),
         "export": CommandEntry("convert", "export", "Convert a bundle to another toolkit's model."),
     }),

@@ -2,13 +2,16 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
 from openwork.base.errors import UsageError
 from openwork.cli.progress import progress
 from openwork.cli.terminal import print_result
+
+if TYPE_CHECKING:
+    from openwork.inference.documents.translating import SentenceTranslator
 
 
 @dataclass(frozen=True)
@@ -54,18 +57,24 @@ def names_document(path: Path) -> bool:
     return not path.is_dir() and (path.exists() or path.suffix.lower() in FORMATS)
 
 
-def translate_document(translator: Any, bundle: Any, lines: Any, folders: Any, options: DocumentOptions) -> None:
+def translate_document(
+    translator: "SentenceTranslator",
+    languages: tuple[str | None, str | None],
+    lines: Any,
+    folders: Any,
+    options: DocumentOptions,
+) -> None:
     """Translates a document and says what was done. DataError for a document that cannot be read."""
     from openwork.data.records import Languages
     from openwork.inference.documents.files import FileOptions, translate_file
-    from openwork.inference.documents.local import LocalTranslator
 
-    languages = Languages(bundle.settings.source_language, bundle.settings.target_language)
     done = translate_file(
         folders.source,
         folders.out,
-        LocalTranslator(translator, bundle, guard=lines.guard),
-        FileOptions(languages, options.memory or (), lines.terms, folders.column, options.only_untranslated),
+        translator,
+        FileOptions(
+            Languages(*languages), options.memory or (), lines.terms, folders.column, options.only_untranslated
+        ),
         lambda count: progress(count, "sentences"),
     )
     print_result(done.to_json, done.lines, as_json=lines.as_json)

@@ -62,11 +62,41 @@ def serve(
 
     openwork serve en-de --host 0.0.0.0 --token-file token --certificate server.pem --key server.key
     """
-    if any(
-        find_spec(name) is None for name in ("fastapi", "httptools", "uvicorn", "prometheus_client", "python_multipart")
-    ):
+    settings = ServerSettings(
+        server.host, server.port, read_token(server.token_file) if server.token_file else "", server.certificate,
+        server.key, tuple(server.allow_host or ()), limits.most_bytes, limits.most_lines, limits.seconds,
+        limits.receive_seconds, limits.connections, limits.workers or 0, limits.queue_tokens, precision,
+    )  # fmt: skip
+    _serve("serve", bundles, settings)
+
+
+def daemon(
+    *,
+    bundles: Annotated[list[Path], Argument(help="Bundles; a request names one, or languages.", show_default=False)],
+    workers: Annotated[int | None, Option(min=1, max=256, help="Processes that translate; else one a core.")] = None,
+    precision: Annotated[
+        TranslationPrecision, Option(help="Number type of the matrix products; auto: the fastest on this machine.")
+    ] = ServerSettings.precision,
+) -> None:
+    """Keep bundles in memory for the shell: translations begin at once.
+
+    openwork daemon en-de &
+
+    openwork daemon en-de de-en --workers 1 &
+
+    echo 'Ein Hund.' | openwork translate --server daemon de-en
+
+    No other user reaches it. Ctrl-C, or kill, ends it; kill -HUP loads the bundles again.
+    """
+    from openwork.serving.client.daemon import daemon_socket
+
+    _serve("daemon", bundles, ServerSettings(socket=daemon_socket(), workers=workers or 0, precision=precision))
+
+
+def _serve(command: str, bundles: list[Path], settings: ServerSettings) -> None:
+    if any(find_spec(name) is None for name in PACKAGES):
         raise UsageError(
-            "openwork serve needs packages that are not installed",
+            f"openwork {command} needs packages that are not installed",
             hint="pip install fastapi httptools prometheus-client python-multipart uvicorn (the extra serve)",
             code="U140",
         )
@@ -74,11 +104,6 @@ def serve(
     from openwork.serving.server import serve as run
     from openwork.serving.service import named
 
-    settings = ServerSettings(
-        server.host, server.port, read_token(server.token_file) if server.token_file else "", server.certificate,
-        server.key, tuple(server.allow_host or ()), limits.most_bytes, limits.most_lines, limits.seconds,
-        limits.receive_seconds, limits.connections, limits.workers or 0, limits.queue_tokens, precision,
-    )  # fmt: skip
     settings.check()
     for path in bundles:
         check_bundle(path)

@@ -21,6 +21,7 @@ from openwork.cli.options import (
     settings_with_options,
 )
 from openwork.cli.progress import progress
+from openwork.cli.remote import ServerChoice, translate_lines
 from openwork.cli.terminal import print_result, report
 from openwork.inference.settings import TranslationPrecision
 
@@ -58,31 +59,6 @@ class FolderOptions:
     ] = None
     out: Annotated[Path | None, Option("--out", "-o", help="With --source: the document or folder to write.")] = None
     column: Annotated[str | None, Option(help="Column of tables to translate; else text or source.")] = None
-
-
-@dataclass(frozen=True)
-class ServerChoice:
-    """A server in place of a bundle that is loaded here."""
-
-    server: Annotated[str | None, Option(help="Address of openwork serve: it translates, and nothing is loaded.")] = (
-        None
-    )
-    token_file: Annotated[Path | None, Option(help="With --server: a file with the token that it asks for.")] = None
-
-    def check(self, others: dict[str, Any]) -> None:
-        """UsageError for options that a server does not take."""
-        if self.server is None:
-            if self.token_file is not None:
-                raise UsageError("--token-file is for --server", hint="leave it out", code="U142")
-            return
-        unknown = sorted(others.keys() - {"bundle", "best", "as_json"})
-        if unknown or len(others.get("bundle", ())) > 1:
-            raise UsageError(
-                f"--server does not go with --{unknown[0].replace('_', '-') if unknown else 'bundle'}",
-                why="the server translates with its own settings, and one bundle at a time",
-                hint="give the name of one of its bundles, --best and --json alone",
-                code="U143",
-            )
 
 
 def _check_folders(folders: FolderOptions, ray: RayOptions) -> None:
@@ -157,7 +133,7 @@ def translate(
     """
     choice.check(given(lines, folders, ray, searching, documents) | ({"settings": settings} if settings else {}))
     if choice.server is not None:
-        _translate_by_server(choice, lines, given(searching).get("best", 1))
+        _translate_by_server(choice, lines, folders, documents, given(searching).get("best", 1))
         return
     from openwork.inference.settings import TranslationFile, read_translation_file
 
@@ -183,7 +159,11 @@ def translate(
     decoding = settle(bundles[0].settings.decoding, options, origins)
     if is_document:
         translator = translator_of(bundles, decoding, asked.precision, asked.shortlist)
-        translate_document(translator, bundles[0], asked, folders, documents)
+        from openwork.inference.documents.local import LocalTranslator
+
+        languages = bundles[0].settings.source_language, bundles[0].settings.target_language
+        sentences = LocalTranslator(translator, bundles[0], guard=asked.guard)
+        translate_document(sentences, languages, asked, folders, documents)
         return
     if folders.source is not None:
         from openwork.inference.bulk.plan import TranslationPlan
@@ -195,29 +175,24 @@ def translate(
     answer_stream(lines_filter, report, read=read)
 
 
-def _translate_by_server(choice: ServerChoice, lines: LineOptions, best: int) -> None:
-    """Translates standard input; the server has a bundle of that name, or the only one that there is."""
-    from openwork.base.lines import arriving_lines, cleaned, standard_input
-    from openwork.base.printing import write_data
-    from openwork.inference.filters.output import OutputFormat, translation_notes
-    from openwork.serving.client import ServerClient
-    from openwork.serving.settings import read_token
+def _translate_by_server(
+    choice: ServerChoice, lines: LineOptions, folders: FolderOptions, documents: DocumentOptions, best: int
+) -> None:
+    client = choice.client(lines.bundle)
+    if folders.source is None and folders.out is None:
+        translate_lines(client, lines, best)
+        return
+    _check_folders(folders, RayOptions())
+    assert folders.source is not None
+    if not names_document(folders.source):
+        raise UsageError(
+            f"{folders.source}: a server translates no folders of files",
+            hint="leave --server out, or give one document as --source",
+            code="U151",
+        )
+    from openwork.serving.client.sentences import SentencesByServer
 
-    assert choice.server is not None
-    token = read_token(choice.token_file) if choice.token_file else ""
-    bundle = lines.bundle[0].name if lines.bundle else None
-    client, output, number = (
-        ServerClient(choice.server, token=token, bundle=bundle),
-        OutputFormat(best, lines.as_json),
-        0,
-    )
-    for batch in arriving_lines(standard_input()):
-        texts = [cleaned(data, f"line {number + place}", report) for place, data in enumerate(batch, start=1)]
-        for text, found in zip(texts, client.translate(texts, best), strict=True):
-            number += 1
-            for note in translation_notes(found[0]):
-                report(f"line {number}: {note}")
-            write_data(f"{output.line(text, found)}\n")
+    translate_document(SentencesByServer(client), client.languages(), lines, folders, documents)
 
 
 def _translate_folder(plan: Any, bundles: Any, folders: FolderOptions, pool: Any) -> None:

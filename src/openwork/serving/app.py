@@ -1,7 +1,7 @@
 """The routes: openwork's own typed JSON under /v1, LibreTranslate's /translate and /languages, and OpenAI's."""
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -9,14 +9,9 @@ from urllib.parse import parse_qs
 
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
-from pydantic import BaseModel, ConfigDict, Field
 
 from openwork import __version__
-from openwork.serving.document_routes import add_documents
-from openwork.serving.documents import translated_document
-from openwork.serving.errors import Unmet, WrongToken
-from openwork.serving.guarding import App, Guard, is_token
-from openwork.serving.libretranslate import (
+from openwork.serving.bodies.libretranslate import (
     AUTO,
     REFUSALS,
     DetectedLanguage,
@@ -26,73 +21,29 @@ from openwork.serving.libretranslate import (
     LibreTranslationAnswer,
     body_of,
 )
+from openwork.serving.bodies.translation import (
+    MOST_ALTERNATIVES,
+    BundleAnswer,
+    StateAnswer,
+    TranslatedText,
+    TranslationAnswer,
+    TranslationRequest,
+)
+from openwork.serving.document_routes import add_documents
+from openwork.serving.documents import translated_document
+from openwork.serving.errors import Unmet, WrongToken
+from openwork.serving.guarding import App, Guard, is_token
 from openwork.serving.measures import Measures
 from openwork.serving.openai import add_openai
+from openwork.serving.options import BEST, UNBOUND, TextConstraints, TranslationOptions
 from openwork.serving.page import docs_page
 from openwork.serving.responses import add_errors, bearer, unless_gone
-from openwork.serving.service import MOST_ALTERNATIVES, NotTranslated, Part, ServedModel, Service
+from openwork.serving.service import NotTranslated, Part, ServedModel, Service
 from openwork.serving.settings import ServerSettings
-from openwork.serving.typed import Text
+from openwork.serving.translations import constraints_by_line, joined
 from openwork.text.languages import likeliest_language
 
 EVENTS = {"text/event-stream": {"schema": {"type": "string"}}}
-
-
-class TranslationRequest(BaseModel):
-    """One text or several; lines of a text are translated one by one."""
-
-    model_config = ConfigDict(extra="forbid")
-    text: Text | list[Text]
-    source: Text | None = Field(None, description="language of the texts, such as en; none: any")
-    target: Text | None = Field(None, description="language of the translations; none: any")
-    bundle: Text | None = Field(None, description="name of a bundle, in place of languages")
-    best: int = Field(1, ge=1, le=MOST_ALTERNATIVES, description="translations of each line, of texts of one line")
-    required: list[Text] = Field([], max_length=100, description="texts that each translation must contain")
-    stream: bool = Field(False, description="send parts as they are found, as server-sent events; of one line")
-
-
-class RankedText(BaseModel):
-    """A translation of a line, and what it is ranked by."""
-
-    text: str
-    score: float
-    log_probability: float
-    finished: bool = Field(description="it ends with the end symbol, not at the length limit")
-
-
-class TranslatedText(BaseModel):
-    """The best translation of a text, and others of it; of several lines joined, without what a line alone has."""
-
-    text: str
-    score: float | None = None
-    log_probability: float | None = None
-    finished: bool = True
-    cut: bool = Field(False, description="the source was too long and lost its end")
-    missing: list[str] = Field([], description="placeholders of the source that the translation lacks")
-    problem: str = Field("", description="why there is no translation")
-    flags: list[str] = Field([], description="reasons not to trust it (docs/guard.md)")
-    alternatives: list[RankedText] = []
-
-
-class TranslationAnswer(BaseModel):
-    """A translation for each text, in their order."""
-
-    bundle: str
-    translations: list[TranslatedText]
-
-
-class StateAnswer(BaseModel):
-    """Whether the server takes requests."""
-
-    status: str
-
-
-class BundleAnswer(BaseModel):
-    """A translator that is served; a language is empty where the bundle does not say it."""
-
-    name: str
-    source: str
-    target: str
 
 
 def make_app(service: Service, settings: ServerSettings) -> App:
@@ -124,16 +75,22 @@ class TextRequests:
     settings: ServerSettings
 
     async def translated(
-        self, request: Request, model: ServedModel, texts: Sequence[str], best: int, required: Sequence[str] = ()
+        self,
+        request: Request,
+        model: ServedModel,
+        texts: Sequence[str],
+        options: TranslationOptions = BEST,
+        constraints: Callable[[str], TextConstraints] = lambda line: UNBOUND,
     ) -> list[TranslatedText]:
-        """The translations of the texts, whose lines are translated one by one."""
+        """The translations of the texts, whose lines are translated one by one; `constraints` gives those of a line."""
         cut = [text.split("\n") for text in texts]
         lines = [line.removesuffix("\r") for one in cut for line in one]
         if len(lines) > self.settings.most_lines:
             raise Unmet(f"{len(lines):,} lines; a request may have {self.settings.most_lines:,}")
-        found = iter(await unless_gone(request, self.service.translate(model, lines, best, required)))
+        work = self.service.translate(model, lines, options, list(map(constraints, lines)))
+        found = iter(await unless_gone(request, work))
         ends = [["\r" * line.endswith("\r") for line in one] for one in cut]
-        return [_joined([next(found) for _ in one], each) for one, each in zip(cut, ends, strict=True)]
+        return [joined([next(found) for _ in one], each) for one, each in zip(cut, ends, strict=True)]
 
     async def translated_html(self, request: Request, model: ServedModel, text: str) -> str:
         """The translation of a text with tags."""
@@ -141,9 +98,9 @@ class TextRequests:
         translated, _ = await unless_gone(request, work)
         return translated.decode()
 
-    def streamed(self, model: ServedModel, text: str, required: Sequence[str]) -> StreamingResponse:
+    def streamed(self, model: ServedModel, text: str, constraints: TextConstraints) -> StreamingResponse:
         """The parts of the translation of one line, as server-sent events."""
-        return StreamingResponse(_events(self.service.stream(model, text, required)), media_type="text/event-stream")
+        return StreamingResponse(_events(self.service.stream(model, text, constraints)), media_type="text/event-stream")
 
     async def fields(self, request: Request) -> dict[str, Any]:
         """The fields of LibreTranslate's request, in JSON or of a form. `WrongToken` for a wrong api_key."""
@@ -159,12 +116,12 @@ def _add_own(app: FastAPI, texts: TextRequests) -> None:
     async def translate(asked: TranslationRequest, request: Request) -> Response:
         """Translate texts."""
         model = texts.service.find(asked.source, asked.target, asked.bundle)
-        given = [asked.text] if isinstance(asked.text, str) else asked.text
+        if problem := asked.problem():
+            raise Unmet(problem)
+        constraints = constraints_by_line(asked)
         if asked.stream:
-            if len(given) != 1 or "\n" in given[0] or asked.best != 1:
-                raise Unmet("stream is for one line, and its best translation")
-            return texts.streamed(model, given[0], asked.required)
-        found = await texts.translated(request, model, given, asked.best, asked.required)
+            return texts.streamed(model, asked.texts[0], constraints(asked.texts[0]))
+        found = await texts.translated(request, model, asked.texts, asked.options, constraints)
         return JSONResponse(TranslationAnswer(bundle=model.name, translations=found).model_dump())
 
     @app.get("/v1/bundles", responses=REFUSALS)
@@ -198,7 +155,7 @@ def _add_libretranslate(app: FastAPI, texts: TextRequests) -> None:
                 raise Unmet("alternatives are for format=text")
             answer = {"translatedText": [await texts.translated_html(request, model, text) for text in listed]}
         else:
-            found = await texts.translated(request, model, listed, 1 + count)
+            found = await texts.translated(request, model, listed, TranslationOptions(1 + count))
             answer = {"translatedText": [one.text for one in found]}
             if count:
                 answer["alternatives"] = [[other.text for other in one.alternatives] for one in found]
@@ -253,21 +210,6 @@ def _whole(value: Any) -> int:
         if 0 <= int(value) < MOST_ALTERNATIVES:
             return int(value)
     raise Unmet(f"alternatives must be a whole number from 0 to {MOST_ALTERNATIVES - 1}")
-
-
-def _joined(lines: list[list[dict[str, Any]]], ends: Sequence[str]) -> TranslatedText:
-    """A text of its lines' translations, each with its end; alternatives only of a single line."""
-    if len(lines) == 1 and not ends[0]:
-        return TranslatedText(**lines[0][0], alternatives=[RankedText(**one) for one in lines[0][1:]])
-    best = [line[0] for line in lines]
-    return TranslatedText(
-        text="\n".join(one["text"] + end for one, end in zip(best, ends, strict=True)),
-        finished=all(one["finished"] for one in best),
-        cut=any(one["cut"] for one in best),
-        missing=[lost for one in best for lost in one["missing"]],
-        problem="; ".join(dict.fromkeys(one["problem"] for one in best if one["problem"])),
-        flags=sorted({flag for one in best for flag in one["flags"]}),
-    )
 
 
 async def _fields(request: Request) -> dict[str, Any]:

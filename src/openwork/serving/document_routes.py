@@ -9,10 +9,10 @@ from fastapi.responses import Response
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 
+from openwork.serving.bodies.libretranslate import AUTO, REFUSALS, LibreFile
 from openwork.serving.documents import KeptDocuments, base_name, translated_document
 from openwork.serving.errors import Unmet, WrongToken
 from openwork.serving.guarding import DOWNLOADS, is_token
-from openwork.serving.libretranslate import AUTO, REFUSALS, LibreFile
 from openwork.serving.responses import bearer, unless_gone
 from openwork.serving.service import Service
 from openwork.serving.settings import ServerSettings

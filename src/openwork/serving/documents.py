@@ -21,6 +21,7 @@ from openwork.inference.documents.translating import TranslatingOptions, transla
 from openwork.inference.translation import Translation
 from openwork.serving.errors import Unmet
 from openwork.serving.messages import translation_of
+from openwork.serving.options import TextConstraints, TranslationOptions
 from openwork.serving.scheduling import Full
 from openwork.serving.service import ServedModel, Service
 
@@ -71,7 +72,7 @@ class _Way:
         self.service, self.model, self.loop = service, model, loop
         self.has_marks = True
         self._alignments: dict[tuple[str, str], Alignment] = {}
-        self._pending: Future[list[dict[str, Any]]] | None = None
+        self._pending: Future[list[list[dict[str, Any]]]] | None = None
         self._is_over = Event()
         self._has_begun = False
 
@@ -98,7 +99,9 @@ class _Way:
 
     def _answers(self, texts: Sequence[str], required: Sequence[tuple[str, ...]]) -> list[dict[str, Any]]:
         while not self._is_over.is_set():
-            asked = self.service.translate_sentences(self.model, texts, required, align=self.has_marks)
+            constraints = [TextConstraints(required=one) for one in required]
+            options = TranslationOptions(align=self.has_marks)
+            asked = self.service.translate(self.model, texts, options, constraints)
             self._pending = asyncio.run_coroutine_threadsafe(asked, self.loop)
             try:
                 found = self._pending.result()
@@ -108,7 +111,7 @@ class _Way:
                 self._is_over.wait(AGAIN)
                 continue
             self._has_begun = True
-            return found
+            return [best for best, *_ in found]
         raise CancelledError
 
 

@@ -17,8 +17,7 @@ from pydantic import BaseModel
 
 from openwork.inference.continuation.dialogue import ASSISTANT, USER, Dialogue, unmarked
 from openwork.inference.continuation.text import Prompt
-from openwork.serving.errors import TooLong, Unmet, error_body
-from openwork.serving.openai_bodies import (
+from openwork.serving.bodies.openai import (
     PROBLEMS,
     ChatAnswer,
     ChatChoice,
@@ -36,6 +35,7 @@ from openwork.serving.openai_bodies import (
     SamplingRequest,
     Usage,
 )
+from openwork.serving.errors import TooLong, Unmet, error_body
 from openwork.serving.responses import unless_gone
 from openwork.serving.service import LONGEST, LONGEST_PROMPT, NotTranslated, Part, SampledPrompts, ServedModel, Service
 from openwork.serving.settings import ServerSettings

@@ -2,11 +2,13 @@
 
 import asyncio
 import logging
+import os
 import signal
 import socket
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from pathlib import Path
 
 import uvicorn
 
@@ -19,6 +21,7 @@ from openwork.serving.service import ServedModel, Service
 from openwork.serving.settings import ServerSettings
 
 LOG = logging.getLogger("openwork.serving")
+BACKLOG = 1024  # connections that wait to be taken
 OTHER_FILES = 256  # that the server opens besides connections
 SLOW_SECONDS = 30  # that running requests may take after the server was asked to end
 
@@ -75,8 +78,10 @@ def _raise_open_files(connections: int) -> None:
 
 def _bound(settings: ServerSettings) -> socket.socket:
     """A socket at the address; UsageError where that cannot be had."""
+    if settings.socket is not None:
+        return _bound_privately(settings.socket)
     try:
-        return socket.create_server((settings.host, settings.port), backlog=1024)
+        return socket.create_server((settings.host, settings.port), backlog=BACKLOG)
     except OSError as error:
         raise UsageError(
             f"{settings.host}:{settings.port}: cannot be listened at",
@@ -84,6 +89,40 @@ def _bound(settings: ServerSettings) -> socket.socket:
             hint="another --port, or 0 for any that is free",
             code="U139",
         ) from error
+
+
+def _bound_privately(path: Path) -> socket.socket:
+    """A Unix socket that this user alone may open, in place of one that nobody listens at."""
+    if _is_listened_at(path):
+        raise UsageError(
+            f"{path}: a daemon is running already",
+            why="there is one for each user",
+            hint="end it (Ctrl-C, or pkill -f 'openwork daemon'), or send it SIGHUP to load its bundles again",
+            code="U152",
+        )
+    path.unlink(missing_ok=True)
+    listening, mask = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM), os.umask(0o177)
+    try:
+        listening.bind(os.fspath(path))
+    except OSError as error:
+        listening.close()
+        raise UsageError(
+            f"{path}: cannot be listened at", why=error.strerror or str(error),
+            hint="set XDG_RUNTIME_DIR to a folder with a short path that this user may write", code="U153",
+        ) from error  # fmt: skip
+    finally:
+        os.umask(mask)
+    listening.listen(BACKLOG)
+    return listening
+
+
+def _is_listened_at(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
+        try:
+            asking.connect(os.fspath(path))
+        except OSError:
+            return False
+    return True
 
 
 async def _serve(
@@ -101,10 +140,19 @@ async def _serve(
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, _end, server)
     loop.add_signal_handler(signal.SIGHUP, lambda: asyncio.ensure_future(_reload(service)))
+    show(msg(f"serving at {_address(settings, listening)}; Ctrl-C ends it"))
+    try:
+        await server.serve([listening])
+    finally:
+        if settings.socket is not None:
+            settings.socket.unlink(missing_ok=True)
+
+
+def _address(settings: ServerSettings, listening: socket.socket) -> str:
+    if settings.socket is not None:
+        return str(settings.socket)
     host, port = listening.getsockname()[:2]
-    address = f"{'https' if settings.certificate else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
-    show(msg(f"serving at {address}; Ctrl-C ends it"))
-    await server.serve([listening])
+    return f"{'https' if settings.certificate else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def _end(server: uvicorn.Server) -> None:

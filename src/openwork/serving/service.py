@@ -18,13 +18,14 @@ from openwork.models.families import context, continues
 from openwork.runs.usable import usable_bundle
 from openwork.serving.estimating import TokenEstimate
 from openwork.serving.messages import shown
+from openwork.serving.options import BEST, UNBOUND, TextConstraints, TranslationOptions
 from openwork.serving.pool import WorkerPool
 from openwork.serving.scheduling import Job, JobQueue
 from openwork.serving.settings import ServerSettings
 from openwork.text.pair import TokenizerPair
 
-MOST_ALTERNATIVES = 16
 LONGEST = 20_000  # characters of a prompt whose tokens are counted
+STREAMED = TranslationOptions(stream=True)
 LONGEST_PROMPT = 1023  # tokens; of a longer one `openwork complete` leaves the beginning out, and a server refuses it
 
 
@@ -220,32 +221,30 @@ class Service:
         return [model for model in self.models.values() if model.is_language_model]
 
     async def translate(
-        self, model: ServedModel, texts: Sequence[str], best: int = 1, required: Sequence[str] = ()
+        self,
+        model: ServedModel,
+        texts: Sequence[str],
+        options: TranslationOptions = BEST,
+        constraints: Sequence[TextConstraints] | None = None,
     ) -> list[list[dict[str, Any]]]:
-        """For each text its best translations. Full where the queue is, NotTranslated where a worker could not.
+        """For each text its best translations, the first with what else was wanted of it.
 
-        A coroutine that is cancelled gives the texts up.
+        `constraints` are those of each text. Full where the queue is, NotTranslated where a worker could not. A
+        coroutine that is cancelled gives the texts up.
         """
-        written = [text for text in texts if text.strip()]  # the others give themselves
-        self.queue.check(sum(map(model.count_tokens, written)))  # before there are jobs: a refusal must cost little
-        jobs = [self._job(model, text, best, required, _Waiting()) for text in written]
+        wanted = constraints or [UNBOUND] * len(texts)
+        written = [pair for pair in zip(texts, wanted, strict=True) if pair[0].strip()]  # the others give themselves
+        self.queue.check(sum(model.count_tokens(text) for text, _ in written))  # a refusal must cost little
+        jobs = [self._job(model, text, options, one, _Waiting()) for text, one in written]
         found = iter(await self._answers(model, jobs) if jobs else ())
-        return [next(found) if text.strip() else [shown(Translation(text))] * best for text in texts]
+        return [next(found) if text.strip() else [shown(Translation(text))] * options.best for text in texts]
 
-    async def translate_sentences(
-        self, model: ServedModel, texts: Sequence[str], required: Sequence[Sequence[str]], *, align: bool
-    ) -> list[dict[str, Any]]:
-        """The best translation of each text with its own required texts; `align`: and its alignment."""
-        pairs = zip(texts, required, strict=True)
-        jobs = [self._job(model, text, 1, wanted, _Waiting(), align=align) for text, wanted in pairs]
-        return [best for (best, *_) in await self._answers(model, jobs)]
-
-    def stream(self, model: ServedModel, text: str, required: Sequence[str] = ()) -> AsyncIterator[Part]:
+    def stream(self, model: ServedModel, text: str, constraints: TextConstraints = UNBOUND) -> AsyncIterator[Part]:
         """The parts of a translation as a greedy search finds them; `Full` before the first of them.
 
         NotTranslated where a worker could not. When it is closed, the text is given up.
         """
-        return self._streamed(model, [self._job(model, text, 1, required, _Waiting(), stream=True)])
+        return self._streamed(model, [self._job(model, text, STREAMED, constraints, _Waiting())])
 
     async def complete(self, model: ServedModel, sampling: SampledPrompts) -> list[dict[str, Any]]:
         """The continuation of each prompt; errors as of `translate`."""
@@ -285,12 +284,13 @@ class Service:
             self._give_up(jobs)
 
     def _job(
-        self, model: ServedModel, text: str, best: int, required: Sequence[str], answered: _Waiting, *,
-        stream: bool = False, align: bool = False,
+        self, model: ServedModel, text: str, options: TranslationOptions, constraints: TextConstraints,
+        answered: _Waiting,
     ) -> Job:  # fmt: skip
         now = asyncio.get_running_loop().time()
-        work = {"bundle": model.name, "best": best, "stream": stream, "align": align, "required": list(required)}
-        return Job((model.name, best, align), text, model.count_tokens(text), now, work, answered, is_alone=stream)
+        work = {"bundle": model.name, **vars(options), "constraints": vars(constraints)}
+        tokens = model.count_tokens(text)
+        return Job((model.name, options), text, tokens, now, work, answered, is_alone=options.stream)
 
     def _prompt_job(
         self, model: ServedModel, sampling: SampledPrompts, place: int, answered: _Waiting, *, stream: bool = False

@@ -12,10 +12,10 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 @dataclass(frozen=True)
 class ServerSettings:
-    """Limits of a server. `token`: what requests must bring, empty: nothing. `hosts`: names it may be called by.
-
-    `workers`: processes that translate, 0: one a core. `queue_tokens`: source tokens that may wait. `receive_seconds`:
-    for the head of a request, and again for its body. `connections`: that are open at a time.
+    """Limits of a server. `socket`: the path of a Unix socket, in place of an address. `token`: what requests must
+    bring, empty: nothing. `hosts`: names it may be called by. `workers`: processes that translate, 0: one a core.
+    `queue_tokens`: source tokens that may wait. `receive_seconds`: for the head of a request, and again for its body.
+    `connections`: that are open at a time.
     """
 
     host: str = "127.0.0.1"
@@ -32,6 +32,7 @@ class ServerSettings:
     workers: int = 0
     queue_tokens: int = 50_000
     precision: TranslationPrecision = "float32"
+    socket: Path | None = None
 
     def check(self) -> None:
         """UsageError where others could reach the server without a token."""

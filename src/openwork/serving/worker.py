@@ -16,6 +16,7 @@ from openwork.inference.documents.aligning import Aligner
 from openwork.inference.engine import TranslationPrecision
 from openwork.inference.guard import UsualTexts, flagged, usual_texts
 from openwork.inference.requests import Request
+from openwork.inference.scorer import Scorer
 from openwork.inference.settings import settings_over
 from openwork.inference.translator import BatchTranslator
 from openwork.serving.messages import receive, send, shown
@@ -36,6 +37,7 @@ class ServedBundle:
         self.usual: UsualTexts = usual_texts(bundle)
         self._wider: dict[int, BatchTranslator] = {}
         self.aligner = Aligner(bundle.model, bundle.tokenizers)
+        self.scorer = Scorer(bundle.model, bundle.tokenizers)
         self.first = _alone(
             BatchTranslator(bundle.model, bundle.tokenizers, bundle.settings.decoding, precision=precision)
         )
@@ -62,7 +64,7 @@ class ServedBundle:
     def answers(self, jobs: Sequence[Job], show: Show, given_up: GivenUp) -> list[list[dict[str, Any]]]:
         """For each text its best translations, the first one with its flags; `show` gets the parts of a stream."""
         texts, first = [job["text"] for job in jobs], jobs[0]
-        requests = [Request(required=tuple(job["required"])) for job in jobs]
+        requests = [Request(**{key: _listed(value) for key, value in job["constraints"].items()}) for job in jobs]
         translator = self.translator(first["best"])
         if first["stream"]:
             found = [[translator.stream(texts[0], lambda piece: show(0, piece), requests[0], given_up)]]
@@ -71,10 +73,26 @@ class ServedBundle:
         ranked = [flagged(text, best, self.usual) for text, best in zip(texts, found, strict=True)]
         answers = [[shown(one) for one in best] for best in ranked]
         if first["align"]:
-            alignments = self.aligner.align(texts, [best[0].text for best in ranked])
-            for answer, alignment in zip(answers, alignments, strict=True):
-                answer[0]["alignment"] = alignment.to_json()
+            self._add_alignments(texts, answers, explain=first["explain"])
+        if count := first["next_pieces"]:
+            listed = translator.alternatives(texts, requests, position=first["position"], count=count)
+            for (best, *_), pieces in zip(answers, listed, strict=True):
+                best["next_pieces"] = list(map(asdict, pieces))
         return answers
+
+    def _add_alignments(self, texts: list[str], answers: list[list[dict[str, Any]]], *, explain: bool) -> None:
+        """Adds the alignments of the best translations, and with `explain` how probable their pieces are."""
+        translations = [best["text"] for best, *_ in answers]
+        for (best, *_), one in zip(answers, self.aligner.align(texts, translations), strict=True):
+            best["alignment"] = one.to_json()
+        if explain:
+            scored = self.scorer.score(list(zip(texts, translations, strict=True)))
+            for (best, *_), score in zip(answers, scored, strict=True):
+                best["tokens"] = score.to_json()["tokens"]
+
+
+def _listed(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
 class ServedLanguageModel:

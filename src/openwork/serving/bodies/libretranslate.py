@@ -1,4 +1,4 @@
-"""What LibreTranslate's routes take and answer, for the description of the interface; `app.py` reads the bodies."""
+"""What LibreTranslate's routes take and answer, for the description of the interface."""
 
 from typing import Any, Literal
 

@@ -10,8 +10,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from openwork.inference.continuation.text import Finish
-from openwork.serving.service import MOST_ALTERNATIVES
-from openwork.serving.typed import Text
+from openwork.serving.bodies.translation import MOST_ALTERNATIVES
+from openwork.serving.bodies.typed import Text
 
 MOST_STOPS = 4
 HALF = 2**63  # seeds are signed numbers of 64 bits

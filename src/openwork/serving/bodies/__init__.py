@@ -1,0 +1,1 @@
+"""What requests and answers of the routes hold, as pydantic models."""

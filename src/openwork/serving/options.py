@@ -1,0 +1,39 @@
+"""What is wanted of a translation, as the processes of a server tell each other. No torch here."""
+
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True)
+class TranslationOptions:
+    """What is wanted of texts that are translated together.
+
+    Attributes:
+        best: so many translations of each.
+        stream: its parts, as a greedy search finds them.
+        align: the alignment of the best one.
+        explain: the probability of each of its pieces.
+        next_pieces: so many of the likeliest pieces after the first `position` pieces of it.
+    """
+
+    best: int = 1
+    stream: bool = False
+    align: bool = False
+    explain: bool = False
+    position: int = 0
+    next_pieces: int = 0
+
+
+@dataclass(frozen=True)
+class TextConstraints:
+    """How the translation of a text begins, and what it must and must not contain."""
+
+    prefix: str = ""
+    required: tuple[str, ...] = ()
+    forbidden: tuple[str, ...] = ()
+
+    def with_required(self, texts: tuple[str, ...]) -> "TextConstraints":
+        return replace(self, required=(*self.required, *texts)) if texts else self
+
+
+BEST = TranslationOptions()
+UNBOUND = TextConstraints()
