@@ -3,13 +3,13 @@
     python benchmarks/load.py [BUNDLE TEXTS] [--seconds 20] [--soak MINUTES] [--no-peer] [--results results/load.json]
 
 TEXTS has a source sentence a line; without both, a bundle of random weights is made (random_bundle.py). The server runs
-in processes of its own, and so does what asks it. First what the library translates in a second on the same cores, all
-texts at once; then 1, 8 and 64 clients, each of which asks for the next sentence as soon as it has the last one; then
-requests at random moments (open loop), three times as many as were answered before. Each answer is compared with the
-library's for its text. Memory is what the server's processes have alone and their parts of what they share. Then the
-same clients ask a plain server of CTranslate2 with the same weights (peers/serve_ctranslate2.py), whose answers are
-compared with those that it gives to each text alone, where that package is installed and a
-trained bundle is given: it has no length limit that follows the source, as random weights need.
+in processes of its own, and so does what asks it, by connections that are kept. First what the library translates in a
+second on the same cores, all texts at once; then 1, 8 and 64 clients, each of which asks for the next sentence as soon as
+it has the last one; then requests at random moments (open loop), three times as many as were answered before. Each answer
+is compared with the library's for its text. Memory is what the server's processes have alone and their parts of what they
+share. Then the same clients ask a plain server of CTranslate2 with the same weights (peers/serve_ctranslate2.py), whose
+answers are compared with those that it gives to each text alone, where that package is installed and a trained bundle is
+given: it has no length limit that follows the source, as random weights need.
 
 --soak asks instead at random moments, for so many minutes, half as often as 64 clients get answers, and says how much
 more memory the processes have in the last sixth of the time than in the first.
@@ -24,7 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -32,6 +32,7 @@ from statistics import fmean, quantiles
 from typing import Any
 
 import torch
+import uvloop
 
 import openwork
 
@@ -54,20 +55,49 @@ SOAK_SHARE = 0.5  # of what 64 clients get answered
 PARTS = 6  # of a soak, of which the first and the last are compared
 
 
-async def ask(port: int, text: str) -> tuple[int, str]:
-    """The status of the answer, and the translation."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    try:
+class Connection:
+    """A connection to a server that is kept, as clients do; one that was closed meanwhile is made anew."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def ask(self, text: str) -> tuple[int, str]:
+        """The status of the answer, and the translation."""
+        if self.streams:
+            try:
+                return await self._asked(text, *self.streams)
+            except (asyncio.IncompleteReadError, ConnectionError):
+                self.close()
+        self.streams = await asyncio.open_connection("127.0.0.1", self.port)
+        return await self._asked(text, *self.streams)
+
+    async def _asked(self, text: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> tuple[int, str]:
         body = json.dumps({"text": text}).encode()
         writer.write(
             b"POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-            b"Connection: close\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+            b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
         )
-        head, _, content = (await reader.read()).partition(b"\r\n\r\n")
+        head = (await reader.readuntil(b"\r\n\r\n")).lower()
+        content = await reader.readexactly(int(head.partition(b"content-length:")[2].split()[0]))
+        if b"connection: close" in head:
+            self.close()
         status = int(head.split()[1])
         return status, json.loads(content)["translations"][0]["text"] if status == 200 else ""
+
+    def close(self) -> None:
+        if self.streams:
+            self.streams[1].close()
+        self.streams = None
+
+
+async def ask(port: int, text: str) -> tuple[int, str]:
+    """The status of the answer, and the translation, by a connection of its own."""
+    connection = Connection(port)
+    try:
+        return await connection.ask(text)
     finally:
-        writer.close()
+        connection.close()
 
 
 class Load:
@@ -80,10 +110,10 @@ class Load:
         self.late = 0  # not answered within the server's time for a request
         self.wrong = 0
 
-    async def one(self, number: int) -> None:
+    async def one(self, number: int, connection: Connection) -> None:
         text = self.texts[number % len(self.texts)]
         started = time.perf_counter()
-        status, found = await ask(self.port, text)
+        status, found = await connection.ask(text)
         taken = time.perf_counter() - started
         if status == 503:
             self.late += 1
@@ -96,21 +126,32 @@ class Load:
         end, first = time.perf_counter() + seconds, random.Random(clients).randrange(len(self.texts))
 
         async def client(number: int) -> None:
+            connection = Connection(self.port)
             while time.perf_counter() < end:
-                await self.one(number)
+                await self.one(number, connection)
                 number += clients
+            connection.close()
 
         await asyncio.gather(*(client(first + number) for number in range(clients)))
 
     async def open(self, rate: float, seconds: float) -> None:
         """Requests at random moments, whatever becomes of those before."""
         chosen, asked, started = random.Random(1), [], time.perf_counter()
+        free: list[Connection] = []
         at = 0.0
+
+        async def one(number: int) -> None:
+            connection = free.pop() if free else Connection(self.port)
+            await self.one(number, connection)
+            free.append(connection)
+
         while at < seconds:
             at += chosen.expovariate(rate)
             await asyncio.sleep(max(0.0, started + at - time.perf_counter()))
-            asked.append(asyncio.ensure_future(self.one(len(asked))))
+            asked.append(asyncio.ensure_future(one(len(asked))))
         await asyncio.gather(*asked)
+        for connection in free:
+            connection.close()
 
     def summary(self, seconds: float) -> dict[str, Any]:
         """Times in milliseconds."""
@@ -120,6 +161,9 @@ class Load:
             "wrong": self.wrong,
             "answers_a_second": len(self.seconds) / seconds, "p50": cut[49], "p95": cut[94], "p99": cut[98],
         }  # fmt: skip
+        if len(self.refused_seconds) > 1:
+            refused = [1000 * one for one in quantiles(self.refused_seconds, n=100)]
+            found |= {"refused_p50": refused[49], "refused_p99": refused[98]}
         return found | ({"refused_longest": 1000 * max(self.refused_seconds)} if self.refused_seconds else {})
 
 
@@ -265,6 +309,12 @@ def arguments() -> argparse.Namespace:
     return asked
 
 
+def run(work: Coroutine[Any, Any, dict[str, Any]]) -> dict[str, Any]:
+    """With uvloop: what asks shares the cores with the server, and should take little of them."""
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(work)
+
+
 def main() -> None:
     asked = arguments()
     with tempfile.TemporaryDirectory() as place:
@@ -275,12 +325,12 @@ def main() -> None:
         result = {"machine": describe_machine(), "texts": len(texts), "random_weights": not is_given, **library}
         with started_server(bundle) as (port, process):
             if asked.soak:
-                result["soak"] = asyncio.run(soak(port, process, expected, asked.soak))
+                result["soak"] = run(soak(port, process, expected, asked.soak))
             else:
-                result |= asyncio.run(measure(port, process, expected, asked.seconds))
+                result |= run(measure(port, process, expected, asked.seconds))
         if is_given and find_spec("ctranslate2") and not asked.no_peer and not asked.soak:
             with started_peer(bundle, Path(place), BEAM) as (port, process):
-                result["ctranslate2"] = asyncio.run(peer(port, process, texts, asked.seconds))
+                result["ctranslate2"] = run(peer(port, process, texts, asked.seconds))
         atomic_write_text(asked.results, json.dumps(result, indent=1) + "\n")
 
 

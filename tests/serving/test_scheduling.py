@@ -34,6 +34,14 @@ def test_a_full_batch_does_not_wait() -> None:
     assert len(queue) == 1 and queue.tokens == BATCH_TOKENS // 2
 
 
+def test_free_workers_share_what_waits() -> None:
+    jobs = [job() for _ in range(7)]
+    queue = filled(*jobs)
+    assert queue.take(0.0, 2) == ([], DEADLINE)
+    assert [queue.take(1.0, free)[0] for free in (3, 2, 1)] == [jobs[:3], jobs[3:5], jobs[5:]]
+    assert filled(jobs[0]).take(1.0, 2) == ([jobs[0]], 0.0)
+
+
 def test_a_batch_has_one_group_and_the_longest_waiting_first() -> None:
     first, other, second, stream = job(), job(group="b"), job(), job(is_alone=True)
     queue = filled(first, other, second, stream)

@@ -231,17 +231,18 @@ class WorkerPool:
             return
         worker.batch = None
         self.queue.was_answered(batch.tokens, asyncio.get_running_loop().time() - batch.started)
+        self._free(worker)  # it works on while its answers are written
         for place, job in enumerate(batch.jobs):
             if "error" in message:
                 job.answered.failed(message["error"])
             else:
                 job.answered.done(message["answers"][place])
-        self._free(worker)
 
     def _free(self, worker: _Worker) -> None:
         """A worker without a batch takes the next one, or ends if its bundles have been loaded again since."""
         if worker.batch is None and worker.generation != self.generation:
             worker.writer.close()
+        self._hand_out()
         self._changed.set()
 
     def _lost(self, batch: _Batch) -> None:
@@ -256,19 +257,24 @@ class WorkerPool:
 
     async def _assign(self) -> None:
         """Gives batches to workers that have none."""
-        clock = asyncio.get_running_loop().time
         seconds: float | None = None
         while True:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._changed.wait(), seconds)
             self._changed.clear()
-            seconds = None
-            for worker in [one for one in self._joined if one.batch is None and one.generation == self.generation]:
-                jobs, waits = self.queue.take(clock())
-                if not jobs:
-                    seconds = None if waits == float("inf") else waits
-                    break
-                self._give(worker, _Batch(jobs, clock()))
+            waits = self._hand_out()
+            seconds = None if waits == float("inf") else waits
+
+    def _hand_out(self) -> float:
+        """Gives batches to workers that have none; returns the seconds after which there may be more to give."""
+        clock = asyncio.get_running_loop().time
+        free = [one for one in self._joined if one.batch is None and one.generation == self.generation]
+        for taken, worker in enumerate(free):
+            jobs, waits = self.queue.take(clock(), len(free) - taken)
+            if not jobs:
+                return waits
+            self._give(worker, _Batch(jobs, clock()))
+        return float("inf")
 
     def _give(self, worker: _Worker, batch: _Batch) -> None:
         worker.batch = batch

@@ -83,22 +83,25 @@ class JobQueue:
         self.tokens -= found.tokens if found else 0
         return found is not None
 
-    def take(self, now: float) -> tuple[list[Job], float]:
-        """The next batch and 0; or none, and the seconds after which there may be one (infinity: when a job comes)."""
+    def take(self, now: float, free: int = 1) -> tuple[list[Job], float]:
+        """The next batch and 0; or none, and the seconds after which there may be one (infinity: when a job comes).
+
+        `free`: workers that have nothing to do, who share what waits.
+        """
         if not self._jobs:
             return [], float("inf")
         first = next(iter(self._jobs.values()))
-        batch, tokens = [first], first.tokens
+        batch, tokens, most = [first], first.tokens, min(BATCH_TOKENS, -(-self.tokens // free))
         if not first.is_alone:
             for job in self._jobs.values():
-                if tokens >= BATCH_TOKENS:
+                if tokens >= most:
                     break
                 joins = job is not first and job.group == first.group and not job.is_alone
                 if joins and tokens + job.tokens <= BATCH_TOKENS:
                     batch.append(job)
                     tokens += job.tokens
             waits = first.arrived + DEADLINE - now
-            if tokens < BATCH_TOKENS and waits > 0 and not first.is_retried:
+            if self.tokens < BATCH_TOKENS and waits > 0 and not first.is_retried:
                 return [], waits
         for job in batch:
             self.remove(job)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import uvicorn
 
-from openwork.base.errors import OpenworkError, UsageError
+from openwork.base.errors import LOGGER, OpenworkError, UsageError
 from openwork.base.messages import msg
 from openwork.base.phrases import AsIs
 from openwork.serving.app import make_app
@@ -40,7 +40,8 @@ def serve(models: Mapping[str, ServedModel], settings: ServerSettings, show: Cal
         )
     _raise_open_files(settings.connections)
     logging.root.addHandler(_Shown(show))
-    logging.getLogger("openwork").setLevel(logging.INFO)
+    LOGGER.setLevel(logging.INFO)
+    LOGGER.propagate = not LOGGER.handlers  # the command line shows its lines already
     with _bound(settings) as listening, asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(_serve(Service(models, settings), settings, listening, show))
 

@@ -3,7 +3,7 @@
 Tests hold it equal to the model. It cannot be trained and does not follow later changes of the model's weights.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from functools import partial
 
@@ -38,6 +38,7 @@ from openwork.nn.positions import (
 )  # fmt: skip
 
 READ_TOGETHER = 1024  # source positions that the encoder reads at once, so that their vectors fit into a core's cache
+ALIKE = 0.75  # of the longest of them: shorter sentences are read apart, since padding costs as much as words
 
 
 def can_be_prepared(model: nn.Module) -> bool:
@@ -92,10 +93,9 @@ class PreparedTransformer:
         """Reads source ids, padded on the right, with their lengths."""
         sentences, size = source.shape
         memory = self.memory.empty(sentences, size)
-        each = max(1, READ_TOGETHER // size)
-        for first in range(0, sentences, each):
-            lengths = source_lengths[first : first + each]
-            self.memory.write(memory, self._read(source[first : first + each], lengths), lengths, first)
+        for part in _alike(source_lengths.tolist()):
+            lengths = source_lengths[part]
+            self.memory.write(memory, self._read(source[part], lengths), lengths, part.start)
         return PreparedState(memory, self.empty_past(sentences, ROOM))
 
     def _read(self, source: Int[Tensor, "batch source"], lengths: Tensor) -> Float[Tensor, "batch longest width"]:
@@ -147,6 +147,19 @@ class PreparedTransformer:
 
     def _embedded(self, tokens: Int[Tensor, "rows"], place: int) -> Float[Tensor, "rows width"]:
         return _placed(functional.embedding(tokens, self.table), self.scale, self.target_positions, place)
+
+
+def _alike(lengths: Sequence[int]) -> Iterator[slice]:
+    """Neighbours of like lengths that are read together; batches have the longest first."""
+    first = 0
+    while first < len(lengths):
+        longest = max(1, lengths[first])
+        end = first + 1
+        most = first + max(1, READ_TOGETHER // longest)
+        while end < min(most, len(lengths)) and ALIKE * longest <= lengths[end] <= longest:
+            end += 1
+        yield slice(first, end)
+        first = end
 
 
 def _some_outputs(make: Make, weight: Tensor, bias: Tensor | None, which: Tensor | slice) -> Product:
