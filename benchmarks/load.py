@@ -4,12 +4,12 @@
 
 TEXTS has a source sentence a line; without both, a bundle of random weights is made (random_bundle.py). The server runs
 in processes of its own, and so does what asks it, by connections that are kept. First what the library translates in a
-second on the same cores, all texts at once; then 1, 8 and 64 clients, each of which asks for the next sentence as soon as
-it has the last one; then requests at random moments (open loop), three times as many as were answered before. Each answer
-is compared with the library's for its text. Memory is what the server's processes have alone and their parts of what they
-share. Then the same clients ask a plain server of CTranslate2 with the same weights (peers/serve_ctranslate2.py), whose
-answers are compared with those that it gives to each text alone, where that package is installed and a trained bundle is
-given: it has no length limit that follows the source, as random weights need.
+second on the same cores, all texts at once, and how long a command of the shell takes for one; then 1, 8 and 64 clients, each of which asks for the next sentence as soon
+as it has the last one; then requests at random moments (open loop), three times as many as were answered before. Each
+answer is compared with the library's for its text. Memory is what the server's processes have alone and their parts of
+what they share. Then the same clients ask a plain server of CTranslate2 with the same weights
+(peers/serve_ctranslate2.py), whose answers are compared with those that it gives to each text alone, where that package
+is installed and a trained bundle is given: it has no length limit that follows the source, as random weights need.
 
 --soak asks instead at random moments, for so many minutes, half as often as 64 clients get answers, and says how much
 more memory the processes have in the last sixth of the time than in the first.
@@ -17,6 +17,7 @@ more memory the processes have in the last sixth of the time than in the first.
 
 import argparse
 import asyncio
+import gc
 import json
 import os
 import random
@@ -28,7 +29,7 @@ from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from statistics import fmean, quantiles
+from statistics import fmean, median, quantiles
 from typing import Any
 
 import torch
@@ -46,6 +47,7 @@ from openwork.machine.available import cores
 RESULTS = Path(__file__).resolve().parent / "results" / "load.json"
 CLIENTS = (1, 8, 64)
 OVERLOAD = 3.0
+COMMANDS = 21  # that translate one sentence each
 BEAM = 5  # of CTranslate2; the recipes' bundles have it too
 RECOVERED = 1.5  # times a lone request's usual time
 LONGEST = 100_000  # characters of a line of the server's log
@@ -310,9 +312,22 @@ def arguments() -> argparse.Namespace:
 
 
 def run(work: Coroutine[Any, Any, dict[str, Any]]) -> dict[str, Any]:
-    """With uvloop: what asks shares the cores with the server, and should take little of them."""
+    """With uvloop and little looking for garbage: what asks shares the cores with the server, and must not stop."""
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 10)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(work)
+
+
+def from_the_shell(port: int, texts: list[str]) -> dict[str, float]:
+    """Seconds of openwork translate --server for one sentence, each time a new process."""
+    command = [sys.executable, "-m", "openwork", "translate", "--server", f"127.0.0.1:{port}"]
+    times = []
+    for text in texts[:COMMANDS]:
+        started = time.perf_counter()
+        subprocess.run(command, input=f"{text}\n".encode(), stdout=subprocess.DEVNULL, check=True)
+        times.append(time.perf_counter() - started)
+    return {"median": median(times), "longest": max(times)}
 
 
 def main() -> None:
@@ -327,6 +342,7 @@ def main() -> None:
             if asked.soak:
                 result["soak"] = run(soak(port, process, expected, asked.soak))
             else:
+                result["shell_seconds"] = from_the_shell(port, texts)
                 result |= run(measure(port, process, expected, asked.seconds))
         if is_given and find_spec("ctranslate2") and not asked.no_peer and not asked.soak:
             with started_peer(bundle, Path(place), BEAM) as (port, process):

@@ -13,7 +13,6 @@ import io
 import json
 import os
 import re
-import secrets
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -259,7 +258,7 @@ def writing(path: Path, within: Path | None = None) -> Iterator[tuple[Path, Path
     """
     path = Path(os.path.realpath(path))
     place = within or path.parent
-    partial = place / f"{_partial_prefix(path.name)}{os.getpid()}.{secrets.token_hex(4)}{_PARTIAL}"
+    partial = place / f"{_partial_prefix(path.name)}{os.getpid()}.{os.urandom(4).hex()}{_PARTIAL}"
     try:
         place.mkdir(parents=True, exist_ok=True)
         _tidy(place, path.name)

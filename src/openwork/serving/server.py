@@ -1,6 +1,7 @@
 """The server from its start to its end: the socket, the signals, and uvicorn around the application."""
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -22,6 +23,9 @@ from openwork.serving.settings import ServerSettings
 
 LOG = logging.getLogger("openwork.serving")
 BACKLOG = 1024  # connections that wait to be taken
+COLLECTED = (10_000, 20, 10)
+"""When Python looks for garbage (gc.set_threshold). With its own numbers it looks through all objects of thousands of
+requests that wait each time that they are a quarter more, which stopped the server for half a second and longer."""
 OTHER_FILES = 256  # that the server opens besides connections
 SLOW_SECONDS = 30  # that running requests may take after the server was asked to end
 
@@ -130,6 +134,9 @@ async def _serve(
     service: Service, settings: ServerSettings, listening: socket.socket, show: Callable[[str], None]
 ) -> None:
     await service.start()
+    gc.collect()
+    gc.freeze()  # what is there now stays
+    gc.set_threshold(*COLLECTED)
     config = uvicorn.Config(
         make_app(service, settings), log_config=None, access_log=False, server_header=False, lifespan="on",
         ssl_certfile=settings.certificate, ssl_keyfile=settings.key, timeout_graceful_shutdown=SLOW_SECONDS,
