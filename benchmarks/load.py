@@ -4,12 +4,13 @@
 
 TEXTS has a source sentence a line; without both, a bundle of random weights is made (random_bundle.py). The server runs
 in processes of its own, and so does what asks it, by connections that are kept. First what the library translates in a
-second on the same cores, all texts at once, and how long a command of the shell takes for one; then 1, 8 and 64 clients, each of which asks for the next sentence as soon
-as it has the last one; then requests at random moments (open loop), three times as many as were answered before. Each
-answer is compared with the library's for its text. Memory is what the server's processes have alone and their parts of
-what they share. Then the same clients ask a plain server of CTranslate2 with the same weights
-(peers/serve_ctranslate2.py), whose answers are compared with those that it gives to each text alone, where that package
-is installed and a trained bundle is given: it has no length limit that follows the source, as random weights need.
+second on the same cores, all texts at once, and how long a command of the shell takes for one; then 1, 8 and 64
+clients, each of which asks for the next sentence as soon as it has the last one; then requests at random moments (open
+loop), three times as many as were answered before. Each answer is compared with the library's for its text. Memory is
+what the server's processes have alone and their parts of what they share. Then the same clients ask a plain server of
+CTranslate2 with the same weights (peers/serve_ctranslate2.py), whose answers are compared with those that it gives to
+each text alone, where that package is installed and a trained bundle is given: it has no length limit that follows the
+source, as random weights need.
 
 --soak asks instead at random moments, for so many minutes, half as often as 64 clients get answers, and says how much
 more memory the processes have in the last sixth of the time than in the first.
@@ -312,9 +313,7 @@ def arguments() -> argparse.Namespace:
 
 
 def run(work: Coroutine[Any, Any, dict[str, Any]]) -> dict[str, Any]:
-    """With uvloop and little looking for garbage: what asks shares the cores with the server, and must not stop."""
-    gc.freeze()
-    gc.set_threshold(100_000, 20, 10)
+    """With uvloop: what asks shares the cores with the server, and should take little of them."""
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(work)
 
@@ -351,4 +350,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 10)  # what asks must not stop to look for garbage
     main()

@@ -21,10 +21,12 @@ def test_answers_are_counted_and_compared(bundle_folder: Path, tmp_path: Path, m
     results = tmp_path / "load.json"
     arguments = ["load.py", bundle_folder, tmp_path / "texts", "--seconds", "0.5", "--results", results]
     monkeypatch.setattr(sys, "argv", list(map(str, arguments)))
+    monkeypatch.setattr(load, "COMMANDS", 2)
     load.main()
     found = json.loads(results.read_text())
     assert found["texts"] == 6 and list(found["clients"]) == ["1", "8", "64"]
     for one in (*found["clients"].values(), found["overload"]):
         assert one["answered"] > 0 and one["wrong"] == 0 and one["megabytes"] > 10
         assert one["p50"] <= one["p95"] <= one["p99"]
+    assert 0 < found["shell_seconds"]["median"] <= found["shell_seconds"]["longest"]
     assert not math.isnan(found["overload"]["recovery_seconds"])
