@@ -71,6 +71,7 @@ async def main() -> None:
     server = Server(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
     workers = [asyncio.ensure_future(server.work()) for _ in range(server.workers)]
     with socket.create_server(("127.0.0.1", 0), backlog=1024) as listening:
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # as `openwork serve`: no part waits
         print(listening.getsockname()[1], flush=True)
         config = uvicorn.Config(server, log_level="warning", access_log=False, lifespan="off")
         await uvicorn.Server(config).serve([listening])
