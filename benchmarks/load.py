@@ -343,6 +343,8 @@ def main() -> None:
             else:
                 result["shell_seconds"] = from_the_shell(port, texts)
                 result |= run(measure(port, process, expected, asked.seconds))
+                most = result["clients"][str(CLIENTS[-1])]["answers_a_second"]
+                result["share_of_library"] = most / result["library_answers_a_second"]
         if is_given and find_spec("ctranslate2") and not asked.no_peer and not asked.soak:
             with started_peer(bundle, Path(place), BEAM) as (port, process):
                 result["ctranslate2"] = run(peer(port, process, texts, asked.seconds))
