@@ -1,0 +1,85 @@
+"""Worked examples as a page that calculates them anew: one HTML file, with what `page/` of the source is built into.
+
+The page shows each step of the example with its operands, lets a reader edit what is given, and holds its own values
+against Python's.
+"""
+
+
+from importlib.resources import files
+from typing import Any
+
+from markupsafe import Markup
+
+from openwork.base.pages import render, translator
+from openwork.inspection.trace import Printed, Trace, title_of
+from openwork.study.page.content import script_hash, script_text
+
+EXAMPLES = frozenset({"002-8", "002-8-shifted"})
+"""The examples that the page can calculate."""
+
+
+def step_page(trace: Trace, language: str) -> str:
+    """The page of an example, complete in itself.
+
+    Args:
+        trace: of one of `EXAMPLES`.
+        language: what the page says while it has no script: "en" or "zh". With one, it follows the browser.
+
+    Raises:
+        KeyError: the page cannot calculate this example.
+    """
+    script = _built("page.js")
+    return render(
+        "step.html",
+        language,
+        title=trace.title,
+        style=Markup(_built("style.css")),
+        script=Markup(script),
+        script_hash=script_hash(script),
+        content=Markup(script_text(page_content(trace))),
+    )
+
+
+def page_content(trace: Trace) -> dict[str, Any]:
+    """What the page calculates from and is held against, as plain JSON.
+
+    Args:
+        trace: of one of `EXAMPLES`.
+
+    Raises:
+        KeyError: the page cannot calculate this example.
+    """
+    from openwork.study.documents import chapter_eight_given as chapter
+    from openwork.study.page.given import forward_values, given_values
+
+    target = {"002-8": chapter.TARGET, "002-8-shifted": chapter.SHIFTED}[trace.name]
+    return {
+        "trace": trace.to_json(),
+        "forward": {name: _plain(value.tolist()) for name, value in forward_values(target).items()},
+        "given": {name: value.tolist() for name, value in given_values(target).items()},
+        "vocabulary": list(chapter.VOCABULARY),
+        "title": _both(trace.title),
+        "assumptions": [_both(one) for one in trace.assumptions],
+        "printed": {step.name: [_printed(one) for one in step.printed] for step in trace.steps if step.printed},
+    }
+
+
+def _printed(one: Printed) -> dict[str, Any]:
+    return {**one.to_json(), "document": title_of(one.document), "reason": _both(one.reason)}
+
+
+def _both(sentence: str) -> dict[str, str]:
+    return {language: translator(language)(sentence) if sentence else "" for language in ("en", "zh")}
+
+
+def _plain(value: Any) -> Any:
+    """Minus infinity as the trace writes it, as text: JSON does not know it."""
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    return value if value != float("-inf") else "-inf"
+
+
+def _built(name: str) -> str:
+    return files(__name__).joinpath("static", name).read_text(encoding="utf-8").strip()
+
+
