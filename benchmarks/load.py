@@ -48,6 +48,7 @@ from openwork.machine.available import cores
 RESULTS = Path(__file__).resolve().parent / "results" / "load.json"
 CLIENTS = (1, 8, 64)
 OVERLOAD = 3.0
+TOO_MUCH_SECONDS = 10.0  # of the same before a soak
 COMMANDS = 21  # that translate one sentence each
 BEAM = 5  # of CTranslate2; the recipes' bundles have it too
 RECOVERED = 1.5  # times a lone request's usual time
@@ -232,8 +233,12 @@ async def measure(port: int, server: int, expected: dict[str, str], seconds: flo
 
 
 async def soak(port: int, server: int, expected: dict[str, str], minutes: float) -> dict[str, Any]:
-    """The server's memory each minute, or more often where that would be fewer than two looks at each part."""
+    """The server's memory each minute, or more often where that would be fewer than two looks at each part.
+
+    First it is asked too much, so that its largest batches are behind it: a process keeps the memory that they took.
+    """
     usual = await by_clients(port, server, expected, CLIENTS[-1], 5.0)
+    await Load(port, expected).open(OVERLOAD * usual["answers_a_second"], TOO_MUCH_SECONDS)
     load, seen, between = Load(port, expected), [], min(60.0, 60 * minutes / (2 * PARTS))
     rate = SOAK_SHARE * usual["answers_a_second"]
     asking = asyncio.ensure_future(load.open(rate, 60 * minutes))
