@@ -26,6 +26,7 @@ WORK: dict[str, str] = {
     "answer": "--bundle {}/bundle",
     "complete": "--bundle {}/bundle",
     "transcribe": "{}/bundle {}/a.en",
+    "daemon": "{}/none",  # started in tests/serving/test_daemon.py
     "serve": "{}/none",  # a server is started in tests/serving/test_server.py
     "caption": "{}/bundle",
     "forecast": "{}/bundle {}/a.en",

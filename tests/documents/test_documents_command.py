@@ -55,7 +55,7 @@ def test_memory_and_report(call: Call, bundle_folder: Path, text: Path, tmp_path
         (["--source", "a.txt", "--out", "b", "--best", "2"], "U149"),
         (["--source", "a.txt", "--out", "b", "--requests"], "U149"),
         (["--source", "a.txt", "--out", "b", "--on", "ray"], "U149"),
-        (["--source", "a.txt", "--out", "b", "--server", "http://127.0.0.1:1"], "U143"),
+        (["--source", "a.txt", "--out", "b", "--server", "http://127.0.0.1:1", "--guard"], "U143"),
     ],
 )
 def test_refused(

@@ -128,6 +128,13 @@ def test_terms_count_in_lines_that_have_them(server: RunningServer, expected: di
     assert "h g f h" in first and second == expected[other]
 
 
+def test_terms_are_bounded_with_the_texts(server: RunningServer) -> None:
+    many = {"a" * length: "b" for length in range(1, 400)}
+    refused = server.translate("a" * 5000, terms=many)
+    assert refused.status == 400 and "so many terms" in refused.json["error"]
+    assert server.translate("a b", terms=many).status == 200
+
+
 def test_an_explanation_is_the_score_and_the_alignment_of_the_translation(server: RunningServer, folder: Path) -> None:
     import openwork
 

@@ -50,6 +50,11 @@ class Glossary:
     def __len__(self) -> int:
         return len(self.terms)
 
+    @property
+    def most_lengths(self) -> int:
+        """How many ends are tried, at most, for a term that begins at a place of a text."""
+        return max(map(len, self._lengths.values()), default=0)
+
     def matches(self, text: str) -> list[TermMatch]:
         """The terms of a sentence from left to right, without overlaps."""
         found: list[TermMatch] = []

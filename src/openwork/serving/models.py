@@ -4,6 +4,7 @@ It connects to the Unix socket that it is given, says that the bundles are loade
 message. It has one thread, so that a copy is whole.
 """
 
+import gc
 import os
 import signal
 import socket
@@ -30,6 +31,8 @@ def main() -> None:
         send(control, {"failed": {"what": error.what, "why": error.why, "hint": error.hint, "code": error.code}})
         return
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # ended workers leave nothing
+    gc.collect()
+    gc.freeze()  # so that looking for garbage does not copy what the workers share
     send(control, {"loaded": True})
     while receive(control) is not None:
         if os.fork() == 0:

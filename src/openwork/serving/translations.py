@@ -5,15 +5,23 @@ from typing import Any
 
 from openwork.data.glossary import Glossary, Term
 from openwork.serving.bodies.translation import RankedText, TranslatedText, TranslationRequest
+from openwork.serving.errors import Unmet
 from openwork.serving.options import TextConstraints
+
+MOST_LOOKUPS = 1_000_000  # of terms in a request's texts: half a second
 
 
 def constraints_by_line(asked: TranslationRequest) -> Callable[[str], TextConstraints]:
-    """The constraints of a line: those of the request, and the translations of the terms that the line has."""
+    """The constraints of a line: those of the request, and the translations of the terms that the line has.
+
+    Unmet for more terms than can be looked for in the texts while others wait.
+    """
     given = asked.constraints
     if not asked.terms:
         return lambda line: given
     glossary = Glossary([Term(source, target, 0) for source, target in asked.terms.items() if source])
+    if glossary.most_lengths * sum(map(len, asked.texts)) > MOST_LOOKUPS:
+        raise Unmet("so many terms of different lengths are too much for texts of this length; send fewer of either")
     return lambda line: given.with_required(tuple(glossary.required(line)))
 
 
