@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check parity distributed experiments-smoke fuzz mutants faults soak load load-soak bench docs errors messages file-list lint clean
+.PHONY: help setup demo test check page parity distributed experiments-smoke fuzz mutants faults soak load load-soak bench docs errors messages file-list lint clean
 
 PYTHON3 ?= python3
 VENV := .venv
@@ -60,6 +60,9 @@ check: $(DEV) ## formatting, lint, types, architecture and the fast tests: one m
 	@$(PYTHON) -m ruff check .
 	@$(PYTHON) -m pyrefly check --python-interpreter-path "$$($(PYTHON) -c 'import sys; print(sys.executable)')"
 	@$(PYTEST) -q -n 2 --dist worksteal -m "not slow" --hypothesis-profile quick
+
+page: ## the page of worked examples, from its TypeScript: types, tests, and the files that are committed; needs Node.js
+	@cd page && npm ci --silent && npm run --silent check && npm test --silent && npm run --silent build
 
 parity: $(PARITY) ## our parts, and models read and written, against torch, transformers and ctranslate2
 	@$(PYTEST) -q tests/parity tests/interop $(ARGS)

@@ -123,7 +123,10 @@ def _show(trace: "Trace", as_json: bool, html: Path | None) -> None:
     from openwork.inspection.trace_text import trace_text
 
     if html is not None:
-        atomic_write_text(html, trace_page(trace, find_language(os.environ)))
+        from openwork.study.page import EXAMPLES, step_page
+
+        write = step_page if trace.name in EXAMPLES else trace_page
+        atomic_write_text(html, write(trace, find_language(os.environ)))
         report(f"written to {html}")
     if as_json:
         write_json(trace.to_json())

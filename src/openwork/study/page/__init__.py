@@ -4,7 +4,6 @@ The page shows each step of the example with its operands, lets a reader edit wh
 against Python's.
 """
 
-
 from importlib.resources import files
 from typing import Any
 
@@ -81,5 +80,3 @@ def _plain(value: Any) -> Any:
 
 def _built(name: str) -> str:
     return files(__name__).joinpath("static", name).read_text(encoding="utf-8").strip()
-
-

@@ -66,7 +66,9 @@ def given_values(target: Sequence[int]) -> Arrays:
             found[f"{prefix}.W_{number}"] = parameters[f"{name}.{part}.weight"].T
             found[f"{prefix}.b_{number}"] = parameters[f"{name}.{part}.bias"][None]
     for step, name in NORMS.items():
-        found[f"{step}.gain"], found[f"{step}.shift"] = (parameters[f"{name}.{part}"][None] for part in ("weight", "bias"))
+        found[f"{step}.gain"], found[f"{step}.shift"] = (
+            parameters[f"{name}.{part}"][None] for part in ("weight", "bias")
+        )
     return found
 
 
