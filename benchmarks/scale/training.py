@@ -83,7 +83,7 @@ def finish(training: subprocess.Popen[str], out: Path) -> Timed:
     """Waits for the end of a training that was started, and reads its records. `TrainingFailed` says why it failed."""
     _, said = training.communicate()
     if training.returncode:
-        raise TrainingFailed(f"{out}: exit code {training.returncode}: " + " / ".join(said.splitlines()[-3:]))
+        raise TrainingFailed(f"{out}: exit code {training.returncode}: " + " / ".join(said.splitlines()[-20:]))
     folder = RunFolder(out)
     ends = [record["seconds"] for record in read_records(folder.records) if record["kind"] == "step"]
     return Timed(folder, tuple(end - before for before, end in pairwise([0.0, *ends])))

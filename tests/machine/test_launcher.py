@@ -45,9 +45,20 @@ def test_the_exit_code(error: Exception | None, code: int, monkeypatch: pytest.M
     assert launch(2, ["train", "copy"]) == code
 
 
-def test_where_all_were_killed_the_launcher_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("codes", "sentence"),
+    [
+        ({0: -9, 1: -9}, "process 0 of this training was ended by signal 9"),
+        ({1: -6, 0: -15}, "process 1 of this training was ended by signal 6"),  # torch has ended process 0
+    ],
+)
+def test_where_all_were_killed_the_launcher_says_which_was_the_first(
+    codes: dict[int, int], sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the order in which they ended; torch notes whole seconds."""
     monkeypatch.setattr("logging.disable", lambda level: None)
-    error = ChildFailedError("train", {0: failure(0, -9), 1: failure(1, -9)})
+    monkeypatch.setattr("time.time", lambda: 1.0)
+    error = ChildFailedError("train", {rank: failure(rank, code) for rank, code in codes.items()})
     monkeypatch.setattr(api, "elastic_launch", raising(error))
-    with pytest.raises(OpenworkError, match="processes 0, 1 of this training were ended by signal 9"):
+    with pytest.raises(OpenworkError, match=sentence):
         launch(2, ["train", "copy"])

@@ -51,11 +51,11 @@ def launch(count: int, arguments: Sequence[str]) -> int:
     except SignalException as interrupted:
         return 128 + (signal.SIGINT if interrupted.sigval != signal.SIGTERM else signal.SIGTERM)
     except ChildFailedError as error:
-        codes = {rank: failure.exitcode for rank, failure in error.failures.items()}
-        if ended := [code for code in codes.values() if code > 0]:
+        if ended := [failure.exitcode for failure in error.failures.values() if failure.exitcode > 0]:
             return ended[0]
+        rank, first = error.get_first_failure()  # torch ends the others, by signal 15, when it sees one end
         raise OpenworkError(
-            f"the processes {', '.join(map(str, codes))} of this training were ended by signal {-min(codes.values())}",
+            f"process {rank} of this training was ended by signal {-first.exitcode}",
             why="the machine may have no memory left",
             hint="the same command continues the run from its newest checkpoint",
             code="E036",

@@ -19,6 +19,9 @@ from openwork.serving.scheduling import Job, JobQueue
 
 LOG = logging.getLogger("openwork.serving")
 AGAIN_SECONDS = 1.0  # before processes that ended by themselves are started again
+KEEP_MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(1 << 33), "MALLOC_MMAP_THRESHOLD_": str(1 << 25)}
+"""glibc keeps what a batch freed for the next one, so that memory stays where the largest batches brought it instead
+of going up and down by a fifth, and a batch needs 3 % less time (docs/serve.md)."""
 
 
 class JobAnswer(Protocol):
@@ -142,7 +145,7 @@ class WorkerPool:
         generation = max(self._loading, default=0) + 1
         loading = self._loading[generation] = asyncio.get_running_loop().create_future()
         command = [sys.executable, "-m", "openwork.serving.models", self._place, str(generation)]
-        environment = os.environ | {"OMP_NUM_THREADS": "1"}
+        environment = KEEP_MEMORY | os.environ | {"OMP_NUM_THREADS": "1"}
         self._started[generation] = subprocess.Popen(command, stdin=subprocess.DEVNULL, env=environment)
         self._keep(self._watch(generation))
         await loading
