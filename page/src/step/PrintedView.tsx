@@ -1,11 +1,11 @@
 // What the document prints for the step, beside what is right: figures that differ are marked and have both numbers.
 import type { JSX } from "preact";
-import type { Printed } from "../content";
+import type { Printed } from "./content";
 import { at } from "../engine/matrix";
 import type { Step } from "../engine/steps";
 import { decimal, stepNames } from "./labels";
 import { content, original } from "./state";
-import { language, said, t } from "./texts";
+import { language, said, t } from "../shell/texts";
 
 /** One unit of the last decimal that the document prints in this matrix. */
 function unit(printed: Printed): number {

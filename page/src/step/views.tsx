@@ -8,7 +8,7 @@ import { Grid, type Look } from "./Grid";
 import { cellName, cellText, decimal, hasChanged, isChanged, isWhole, numberOf, operandNames, stepNames } from "./labels";
 import { cell, choose, content, engine, focusWanted, go, isHidden, message, original, pointed, predicting, step, type Cell } from "./state";
 import { Symbols } from "./Symbol";
-import { t } from "./texts";
+import { t } from "../shell/texts";
 
 const FULL = 42; // per cent of the colour behind the largest value: the number on it stays readable in both themes
 

@@ -3,7 +3,7 @@ import { at, type Matrix } from "../engine/matrix";
 import { isMasked } from "../engine/engine";
 import { STEPS, type Axis, type Operand, type Step } from "../engine/steps";
 import { content, engine, original } from "./state";
-import { said, t } from "./texts";
+import { said, t } from "../shell/texts";
 
 const DECIMALS = 4;
 const WHOLE = new Set(["source.ids", "target.ids", "mask.bits"]);

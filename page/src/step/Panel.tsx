@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { Fragment, type JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import { fromPython } from "../content";
+import { fromPython } from "./content";
 import { at } from "../engine/matrix";
 import { isMasked, origin, uses } from "../engine/engine";
 import { formula, type Line, type Term } from "../engine/formula";
@@ -10,7 +10,7 @@ import { STEP, type Step } from "../engine/steps";
 import { cellName, decimal, full, hasChanged, isChanged, numberOf, operandNames, short, stepNames, titleOf, word } from "./labels";
 import { cell, content, engine, go, isHidden, original, reveal, step } from "./state";
 import { Symbols } from "./Symbol";
-import { said, t } from "./texts";
+import { said, t } from "../shell/texts";
 
 function Number_({ term, of }: { readonly term: Exclude<Term, string>; readonly of: Step }): JSX.Element {
   const { place, value } = term;

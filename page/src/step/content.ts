@@ -1,9 +1,8 @@
 // What Python wrote into the file: the given matrices, its own values, and what the documents print.
-import { largestDifference, type Matrix } from "./engine/matrix";
-import type { Given } from "./engine/engine";
+import { largestDifference, type Matrix } from "../engine/matrix";
+import type { Given } from "../engine/engine";
+import type { Both } from "../shell/languages";
 
-export type Language = "en" | "zh";
-type Both = Readonly<Record<Language, string>>;
 type Written = number | "-inf" | readonly Written[];
 
 interface WrittenPrinted {

@@ -7,26 +7,12 @@ import { numberOf, titleOf } from "./labels";
 import { Panel } from "./Panel";
 import { PrintedView } from "./PrintedView";
 import { StepList, StepSelect } from "./StepList";
-import { chosenLanguage, content, engine, isDark, move, place, predicting, revealed, step, theme } from "./state";
+import type { Screen } from "../shell/address";
+import type { WrittenContent } from "./content";
+import { begin, content, engine, follow, move, parameters, place, predicting, revealed, step } from "./state";
 import { Symbols } from "./Symbol";
-import { language, said, t } from "./texts";
+import { language, said, t } from "../shell/texts";
 import { Legend, OperandView, Pointed, ResultView } from "./views";
-
-function TopBar(): JSX.Element {
-  const other = language.value === "zh" ? "en" : "zh";
-  return (
-    <div class="top">
-      <div>
-        <p class="brand">openwork <span aria-hidden="true">·</span> {t("app.name")}</p>
-        <h1>{content.title[language.value]}</h1>
-      </div>
-      <div class="switches">
-        <button type="button" lang={other === "zh" ? "zh-CN" : "en"} onClick={() => { chosenLanguage.value = true; language.value = other; }}>{t("app.language")}</button>
-        <button type="button" aria-pressed={isDark.value} onClick={() => (theme.value = isDark.value ? "light" : "dark")}>{t(isDark.value ? "app.themeLight" : "app.themeDark")}</button>
-      </div>
-    </div>
-  );
-}
 
 function Tools(): JSX.Element {
   const predict = (): void => {
@@ -34,7 +20,7 @@ function Tools(): JSX.Element {
     revealed.value = new Set();
   };
   return (
-    <div class="tools" role="toolbar" aria-label={t("tools.label")}>
+    <section class="tools" aria-label={t("tools.label")}>
       <span class="label">{t("tools.label")}</span>
       {PRESETS.map((preset) => (
         <button type="button" key={preset} data-preset={preset} aria-pressed={isOn(engine, preset)} onClick={() => toggle(engine, preset)}>
@@ -45,7 +31,7 @@ function Tools(): JSX.Element {
       <button type="button" data-tool="undo" disabled={!engine.canUndo} onClick={() => engine.undo()}>{t("tools.undo")}</button>
       <button type="button" data-tool="reset" disabled={engine.edited.length === 0} onClick={() => engine.reset()}>{t("tools.reset")}</button>
       <button type="button" data-tool="predict" aria-pressed={predicting.value} onClick={predict}>{t("tools.predict")}</button>
-    </div>
+    </section>
   );
 }
 
@@ -94,20 +80,20 @@ function Centre(): JSX.Element {
       <Legend of={of} />
       <Moves />
       <PrintedView of={of} />
+      <About />
     </main>
   );
 }
 
 function About(): JSX.Element {
   return (
-    <footer>
+    <section class="about">
       <details>
         <summary>{t("app.about")}</summary>
         <ul>{content.assumptions.map((one, number) => <li key={number}>{one[language.value]}</li>)}</ul>
       </details>
       <p>{t("app.keys")}</p>
-      <p>{t("app.offline")}</p>
-    </footer>
+    </section>
   );
 }
 
@@ -118,25 +104,29 @@ function onKey(event: KeyboardEvent): void {
   if (event.key === "]") move(1);
 }
 
-export function App(): JSX.Element {
+function StepView(): JSX.Element {
   useEffect(() => {
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
   }, []);
   return (
     <>
-      <a class="skip" href="#centre" onClick={(event) => { event.preventDefault(); document.getElementById("centre")?.focus(); }}>{t("app.skip")}</a>
-      <header>
-        <TopBar />
-        <Tools />
-      </header>
+      <Tools />
       <div class="columns">
         <StepList />
         <StepSelect />
         <Centre />
         <Panel />
       </div>
-      <About />
     </>
   );
+}
+
+/** Takes the content of the page. */
+export function stepScreen(written: WrittenContent): Screen {
+  begin(written);
+  return {
+    name: "step", label: "app.step", View: StepView, title: () => content.title[language.value],
+    parameters, follow, entry: () => step.value.name,
+  };
 }

@@ -1,6 +1,6 @@
 // Texts in both languages. A test checks that both files have the same keys and the same gaps.
 import { signal } from "@preact/signals";
-import type { Language } from "../content";
+import type { Language } from "./languages";
 import en from "../texts/en.json";
 import zh from "../texts/zh.json";
 
@@ -12,6 +12,8 @@ function preferred(): Language {
 }
 
 export const language = signal<Language>(preferred());
+/** Whether the reader chose the language, so that it belongs into the address. */
+export const chosenLanguage = signal(false);
 
 export function isKey(key: string): key is Key {
   return Object.hasOwn(en, key);

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { STEPS, type Part, type Step } from "../engine/steps";
 import { SECTIONS, hasChanged, numberOf, titleOf } from "./labels";
 import { cell, go, step } from "./state";
-import { said, t } from "./texts";
+import { said, t } from "../shell/texts";
 
 const PARTS: readonly Part[] = ["encoder", "decoder", "output"];
 
