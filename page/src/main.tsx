@@ -1,5 +1,6 @@
 import { render } from "preact";
 import "@preact/signals"; // components follow the signals that they read
+import { attentionScreen, type AttentionContent } from "./attention/Attention";
 import { App } from "./shell/App";
 import { follow, type Screen } from "./shell/address";
 import { stepScreen } from "./step/Step";
@@ -10,11 +11,16 @@ import type { Served } from "./translate/client";
 /** What Python wrote into the page: the content of each screen that it has. */
 interface Written {
   readonly step?: WrittenContent;
+  readonly attention?: AttentionContent;
   readonly served?: Served;
 }
 
-function screensOf({ step, served }: Written): readonly Screen[] {
-  return [...(served ? [translateScreen(served)] : []), ...(step ? [stepScreen(step)] : [])];
+function screensOf({ step, attention, served }: Written): readonly Screen[] {
+  return [
+    ...(served ? [translateScreen(served)] : []),
+    ...(served || attention ? [attentionScreen(attention, served !== undefined)] : []),
+    ...(step ? [stepScreen(step)] : []),
+  ];
 }
 
 const root = document.getElementById("page");

@@ -2,16 +2,9 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
+import { save } from "../shell/save";
 import { t } from "../shell/texts";
 import { bundle, client } from "./state";
-
-function save(content: Blob, name: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(content);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
-}
 
 /** "letter.docx" in German is "letter.de.docx". */
 export function nameOf(file: string, language: string): string {

@@ -1,0 +1,1 @@
+"""What each head of a translator attends to, for one sentence and its translation."""
