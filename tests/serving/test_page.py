@@ -1,4 +1,4 @@
-"""The pages / and /docs: nothing from elsewhere, nothing inserted as HTML, and a policy that lets its own script alone run."""
+"""The pages / and /docs: nothing from elsewhere, nothing inserted as HTML, and a policy for their own scripts alone."""
 
 import base64
 import hashlib

@@ -69,6 +69,9 @@ GROUPS = (
         "experiment": CommandEntry("experiment", "app", "Search settings and compare structures."),
     }),
     CommandGroup("Look inside", {
+        "attention": CommandEntry(
+            "attention", "attention", "Show what a translator attends to, for each layer and head."
+        ),
         "explain": CommandEntry("explain", "explain", "Show how a translation or label is calculated, step by step."),
         "info": CommandEntry("info", "info", "Describe a bundle or a preset."),
         "tokenize": CommandEntry("info", "tokenize", "Cut each line of standard input into pieces."),

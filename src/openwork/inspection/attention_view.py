@@ -44,7 +44,7 @@ class AttentionMap(NamedTuple):
 
     title: str
     weights: np.ndarray
-    rows: Sequence[tuple[str, str]]
+    rows: Sequence[tuple[str, ...]]
     columns: Sequence[str]
     caption: str = ""
 

@@ -93,7 +93,6 @@ class ServedBundle:
             for (best, *_), score in zip(answers, scored, strict=True):
                 best["tokens"] = score.to_json()["tokens"]
 
-
     def _add_attention(self, texts: list[str], answers: list[list[dict[str, Any]]]) -> None:
         """Adds what each head attends to, with `failed` where that cannot be shown."""
         for text, (best, *_) in zip(texts, answers, strict=True):

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from calling import Call
+from openwork.inspection.page.content import script_hash, script_text
 from openwork.inspection.trace import Step, Trace
 from openwork.study.documents import find_example
 from openwork.study.page import EXAMPLES, page_content, step_page
-from openwork.inspection.page.content import script_hash, script_text
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 SOURCE, BUILT = REPOSITORY / "page", REPOSITORY / "src" / "openwork" / "inspection" / "page" / "static"

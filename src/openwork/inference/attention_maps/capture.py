@@ -39,7 +39,7 @@ _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 
 
 @dataclass(frozen=True)
-class Piece:
+class ShownPiece:
     """A piece and the characters of the text that it stands for; a symbol such as the end has none."""
 
     text: str
@@ -79,15 +79,17 @@ class SentenceAttention:
             symbol, then the same but the last.
         log_probabilities: in nats, of each predicted piece.
         layers: of all kinds.
+        languages: of the text and its translation, empty where the bundle does not say.
     """
 
     source: str
     translation: str
-    source_pieces: tuple[Piece, ...]
-    target_pieces: tuple[Piece, ...]
+    source_pieces: tuple[ShownPiece, ...]
+    target_pieces: tuple[ShownPiece, ...]
     start: str
     log_probabilities: tuple[float, ...]
     layers: tuple[AttentionLayer, ...]
+    languages: tuple[str, str] = ("", "")
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -131,13 +133,15 @@ class AttentionCapture:
                 code="U154",
             )
         self.model, self.tokenizers = bundle.model.eval(), bundle.tokenizers
+        self.languages = (bundle.settings.source_language or "", bundle.settings.target_language or "")
         self.longest = min(LONGEST, self.model.maximum_length or LONGEST)
 
     def of(self, source: str, translation: str) -> SentenceAttention:
         """The attention while a translation is predicted, whoever made it. UsageError for an empty or too long side."""
         pair = encode_pair(self.tokenizers, source, translation)
         lengths = len(pair.source), len(pair.target)
-        if not 0 < min(lengths) <= max(lengths) < self.longest:
+        is_blank = not source.strip() or not translation.strip()
+        if is_blank or not 0 < min(lengths) <= max(lengths) < self.longest:
             raise UsageError(
                 f"the text and its translation have {lengths[0]:,} and {lengths[1]:,} pieces",
                 why=f"attention is shown for 1 to {self.longest - 1:,} of each",
@@ -154,6 +158,7 @@ class AttentionCapture:
             piece_label(tokenizers.target.piece(SYMBOL_IDS.start)),
             tuple(terms.tolist()),
             layers,
+            self.languages,
         )
 
     @torch.inference_mode()
@@ -201,6 +206,6 @@ def piece_label(name: str) -> str:
     return _BYTE.sub(r"⟨\1⟩", name)
 
 
-def _pieces(tokenizer: Tokenizer, ids: Sequence[int], places: Sequence[Span]) -> tuple[Piece, ...]:
-    named = [Piece(piece_label(tokenizer.piece(number)), place) for number, place in zip(ids, places, strict=True)]
-    return (*named, Piece(tokenizer.piece(SYMBOL_IDS.end), None))
+def _pieces(tokenizer: Tokenizer, ids: Sequence[int], places: Sequence[Span]) -> tuple[ShownPiece, ...]:
+    named = [ShownPiece(piece_label(tokenizer.piece(number)), place) for number, place in zip(ids, places, strict=True)]
+    return (*named, ShownPiece(tokenizer.piece(SYMBOL_IDS.end), None))

@@ -82,7 +82,7 @@ class Aligner:
 
 
 def encode_pair(tokenizers: TokenizerPair, source: str, target: str) -> EncodedPair:
-    """Both sides as a translator reads and writes them; a side whose characters cannot be told is empty."""
+    """Both sides as a translator reads and writes them; a side whose pieces have no known characters is empty."""
     left = protect(source, tokenizers.placeholders)
     right = protect_like(target, left.spans)
     return EncodedPair(*_encoded(tokenizers.source, left), *_encoded(tokenizers.target, right))

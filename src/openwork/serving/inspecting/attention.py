@@ -43,7 +43,7 @@ class TargetPiece(BaseModel):
     start: int | None
     end: int | None
     special: bool
-    logProbability: float | None = Field(description="of the predicted piece, in nats")  # noqa: N815
+    logProbability: float | None = Field(description="of the predicted piece, in nats")
 
 
 class HeadWeights(BaseModel):
@@ -62,8 +62,8 @@ class AttentionAnswer(BaseModel):
 
     source: str
     translation: str
-    sourcePieces: list[SourcePiece]  # noqa: N815
-    targetPieces: list[TargetPiece]  # noqa: N815
+    sourcePieces: list[SourcePiece]
+    targetPieces: list[TargetPiece]
     maps: list[HeadWeights]
 
 

@@ -1,0 +1,91 @@
+"""Attention for a terminal: a map of shades with digits, as wide as the terminal, and the alignment of words."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from openwork.base.phrases import Padded, shown_width
+from openwork.inference.attention_maps.capture import SentenceAttention
+from openwork.inference.attention_maps.chosen import ChosenMap
+from openwork.inspection.attention_view import visible
+from openwork.inspection.trace_text import wrapped
+
+SHADES, STEPS = " ░▒▓█", (0.05, 0.2, 0.4, 0.6)
+CELL = 5  # columns of the terminal: a shade, the weight, and a space
+SMALLEST = 0.005  # weights below it are shown as a point
+LONGEST_ROW = 32
+MASKED = "   -"
+
+
+def attention_text(found: SentenceAttention, chosen: ChosenMap, width: int, translate: Callable[[str], str]) -> str:
+    """The map and the alignment, in lines of at most `width` columns where they can be so short."""
+    rows, columns = chosen.rows, chosen.columns
+    names = [_fitted(" → ".join(map(visible, row))) for row in rows]
+    beside = max(map(shown_width, names))
+    together = max(1, (width - beside) // CELL)
+    lines = [*wrapped(f"{found.source} → {found.translation}", width, "  ")]
+    lines += wrapped(chosen.title(translate), width, "  ")
+    for first in range(0, len(columns), together):
+        places = range(first, min(first + together, len(columns)))
+        lines += ["", " " * beside + "".join(Padded(str(place + 1), CELL, right=True) for place in places)]
+        lines += [_row(Padded(name, beside), chosen, row, places) for row, name in enumerate(names)]
+    lines += ["", *_numbered(columns, width)]
+    if chosen.kind == "cross":
+        lines += ["", *wrapped(f"{translate('alignment of words')}: {' '.join(word_links(found))}", width, "  ")]
+    return "\n".join(lines)
+
+
+def _row(name: str, chosen: ChosenMap, row: int, places: Sequence[int]) -> str:
+    masked = [chosen.kind == "decoder" and place > row for place in places]
+    return name + "".join(
+        " " + (MASKED if hidden else _cell(chosen.weights[row, place]))
+        for place, hidden in zip(places, masked, strict=True)
+    )
+
+
+def _numbered(names: Sequence[str], width: int) -> Iterator[str]:
+    """Which name each number stands for, as many on a line as fit."""
+    line = ""
+    for number, name in enumerate(names, start=1):
+        entry = f"{number} {visible(name)}"
+        if line and shown_width(line) + 2 + shown_width(entry) > width:
+            yield line
+            line = ""
+        line += f"  {entry}" if line else entry
+    yield line
+
+
+def _cell(weight: float) -> str:
+    shade = SHADES[sum(weight >= step for step in STEPS)]
+    if weight < SMALLEST:
+        return "   ·"
+    return shade + ("1.0" if weight >= 0.995 else f"{weight:.2f}".removeprefix("0"))
+
+
+def _fitted(text: str) -> str:
+    while shown_width(text) > LONGEST_ROW:
+        text = text[:-2] + "…"
+    return text
+
+
+def word_links(found: SentenceAttention) -> Iterator[str]:
+    """For each word of the translation its source word, as 0-0 1-2 (Pharaoh's format), by the mean of all heads.
+
+    Words stand between white space. Of a word's pieces the weights are added up, over both sides.
+    """
+    weights = ChosenMap.of(found, "cross").weights
+    sources = [_pieces_of(word, [one.span for one in found.source_pieces]) for word in _words(found.source)]
+    for number, word in enumerate(_words(found.translation)):
+        rows = _pieces_of(word, [one.span for one in found.target_pieces])
+        sums = [weights[np.ix_(rows, columns)].sum() for columns in sources]
+        if sums and max(sums) > 0:
+            yield f"{int(np.argmax(sums))}-{number}"
+
+
+def _words(text: str) -> list[tuple[int, int]]:
+    return [match.span() for match in re.finditer(r"\S+", text)]
+
+
+def _pieces_of(word: tuple[int, int], spans: Sequence[tuple[int, int] | None]) -> list[int]:
+    return [place for place, span in enumerate(spans) if span and max(word[0], span[0]) < min(word[1], span[1])]
