@@ -80,7 +80,7 @@ class Aligner:
         """Weights (row, position, source) of the steps that write what follows each token."""
         with recording(self.model) as kept:
             self.model.step(tokens, state)
-        layers = [calls[-1].mean(1) for name, calls in kept.items() if name.endswith(CROSS) and calls]
+        layers = [call.mean(1) for name, calls in kept.items() if name.endswith(CROSS) for call in calls]
         if layers:
             return torch.stack(layers).mean(0)
         assert can_attend(self.model)
