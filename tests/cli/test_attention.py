@@ -10,12 +10,15 @@ import numpy as np
 import pytest
 
 from calling import Call
-from openwork.base.errors import UsageError
 from openwork.base.phrases import shown_width
 from openwork.bundles.bundle import Bundle
-from openwork.inference.attention_maps.capture import attention_of
+from openwork.inference.attention_maps.capture import capture
 from openwork.inference.attention_maps.chosen import ChosenMap
+from openwork.inference.attention_maps.deletion import reasons
+from openwork.inference.attention_maps.maps import unpacked
+from openwork.inference.attention_maps.removal import without_head
 from openwork.inference.attention_maps.text import attention_text, word_links
+from openwork.inference.translator import BatchTranslator
 
 TEXT, TRANSLATION = "a b c", "c b"
 
@@ -26,7 +29,7 @@ def plain(text: str) -> str:
 
 def test_the_terminal_shows_each_weight(call: Call, bundle_folder: Path, tiny_bundle: Bundle) -> None:
     done = call("attention", bundle_folder, TEXT, "--translation", TRANSLATION)
-    found = attention_of(tiny_bundle, TEXT, TRANSLATION)
+    found = capture(tiny_bundle, TEXT, TRANSLATION)
     weights = ChosenMap.of(found, "cross").weights
     rows = [line for line in done.out.decode().splitlines() if " → " in line][1:]
     assert len(rows) == len(weights)
@@ -36,14 +39,14 @@ def test_the_terminal_shows_each_weight(call: Call, bundle_folder: Path, tiny_bu
 
 
 def test_the_alignment_by_hand(tiny_bundle: Bundle) -> None:
-    found = attention_of(tiny_bundle, TEXT, TRANSLATION)
+    found = capture(tiny_bundle, TEXT, TRANSLATION)
     for link in word_links(found):
         source, target = map(int, link.split("-"))
         weights = ChosenMap.of(found, "cross").weights
 
         def of(text: str, word: int, pieces: tuple[object, ...]) -> list[int]:
             begin, end = [match.span() for match in re.finditer(r"\S+", text)][word]
-            spans = [piece.span for piece in pieces]  # type: ignore[attr-defined]
+            spans = [piece.place for piece in pieces]  # type: ignore[attr-defined]
             return [n for n, span in enumerate(spans) if span and span[0] < end and span[1] > begin]
 
         rows = of(TRANSLATION, target, found.target_pieces)
@@ -53,7 +56,7 @@ def test_the_alignment_by_hand(tiny_bundle: Bundle) -> None:
 
 @pytest.mark.parametrize("width", [40, 80])
 def test_wide_characters_line_up(tiny_bundle: Bundle, width: int) -> None:
-    found = attention_of(tiny_bundle, "我 爱 你 b c d e f", "猫 b 狗")
+    found = capture(tiny_bundle, "我 爱 你 b c d e f", "猫 b 狗")
     text = attention_text(found, ChosenMap.of(found, "cross"), width, plain)
     rows = [line for line in text.splitlines() if re.search(r" → .*( ·|\.\d\d|1\.0)$", line)]
     assert max(map(shown_width, text.splitlines())) <= max(width, 40)
@@ -68,7 +71,7 @@ def test_files(call: Call, bundle_folder: Path, tiny_bundle: Bundle, tmp_path: P
     options = [part for kind, path in names.items() for part in (f"--{kind}", path)]
     done = call("attention", bundle_folder, TEXT, "--translation", TRANSLATION, *options, "--kind", "encoder")
     assert done.code == 0 and done.out == b""
-    found = attention_of(tiny_bundle, TEXT, TRANSLATION)
+    found = capture(tiny_bundle, TEXT, TRANSLATION)
     weights = ChosenMap.of(found, "encoder").weights
     with names["csv"].open(newline="", encoding="utf-8") as file:
         rows = list(csv.reader(file))
@@ -82,8 +85,11 @@ def test_files(call: Call, bundle_folder: Path, tiny_bundle: Bundle, tmp_path: P
 
 
 def test_json_has_all_heads(call: Call, bundle_folder: Path) -> None:
-    done = call("attention", bundle_folder, TEXT, "--translation", TRANSLATION, "--json")
-    assert {one["kind"] for one in json.loads(done.out)["maps"]} == {"encoder", "decoder", "cross"}
+    written = json.loads(call("attention", bundle_folder, TEXT, "--translation", TRANSLATION, "--json").out)
+    assert {one["kind"] for one in written["maps"]} == {"encoder", "decoder", "cross"}
+    assert len(written["facts"]) == sum(one["heads"] for one in written["maps"])
+    rolled = unpacked(written["through_layers"]["cross"])
+    np.testing.assert_allclose(rolled.sum(1), 1.0, atol=1e-4)
 
 
 def test_a_formula_is_text_in_a_spreadsheet(call: Call, bundle_folder: Path, tmp_path: Path) -> None:
@@ -92,17 +98,31 @@ def test_a_formula_is_text_in_a_spreadsheet(call: Call, bundle_folder: Path, tmp
     assert not any(field.startswith("=") for field in rows[0].split(","))
 
 
+def test_why_and_without(call: Call, bundle_folder: Path, tiny_bundle: Bundle, tmp_path: Path) -> None:
+    given = ("attention", bundle_folder, "d e", "--why", "--without", "cross:0:1")
+    written = json.loads(call(*given, "--json").out)
+    with without_head(tiny_bundle.model, "decoder.layers.0.cross_attention.2"):
+        own = BatchTranslator.of(tiny_bundle).translate(["d e"])[0][0].text
+    assert written["without"] == {"head": "cross:0:1", "translation": own}
+    why = reasons(tiny_bundle, capture(tiny_bundle, "d e"))
+    areas = {one["method"]: one["area"] for one in written["deletion"]["curves"]}
+    assert areas == pytest.approx({curve.method: curve.area for curve in why.curves}, abs=1e-4)
+    shown = call(*given).out.decode()
+    order = re.findall(r"^\d+  ([a-z-]+): ", shown, re.MULTILINE)
+    assert [round(areas[name], 3) for name in order] == sorted((round(areas[name], 3) for name in order), reverse=True)
+    assert set(order) == set(areas) and f"without cross:0:1: {own}" in shown
+    assert call(*given, "--html", tmp_path / "why.html").code == 0
+    assert '"deletion":' in (tmp_path / "why.html").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("words", "code"),
-    [([" "], "U155"), ([TEXT, "--layer", 7], "U157"), ([TEXT, "--head", 99], "U157"), (["a " * 4000], "U155")],
-)
+    [
+        ([" "], "U050"), ([TEXT, "--layer", 7], "U034"), ([TEXT, "--head", 99], "U035"), (["a " * 4000], "E056"),
+        ([TEXT, "--without", "cross"], "U155"), ([TEXT, "--without", "cross:0:99"], "U035"),
+        (["a " * 200, "--why"], "E056"),
+    ],
+)  # fmt: skip
 def test_what_cannot_be_shown(call: Call, bundle_folder: Path, words: list[object], code: str) -> None:
-    refused = call("attention", bundle_folder, *words, "--translation", TRANSLATION)
-    assert refused.code == 2 and code in refused.err
-
-
-def test_a_sentence_without_a_translation(tiny_bundle: Bundle) -> None:
-    impossible = tiny_bundle.settings.decoding.model_copy(update={"maximum_length": 1, "required": ("a b c d e f g",)})
-    settings = tiny_bundle.settings.model_copy(update={"decoding": impossible})
-    with pytest.raises(UsageError, match="no translation whose attention"):
-        attention_of(Bundle(settings, tiny_bundle.tokenizers, tiny_bundle.model), "a b")
+    refused = call("attention", bundle_folder, *words)
+    assert refused.code in (1, 2) and code in refused.err, refused.err

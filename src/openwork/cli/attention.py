@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from typer import Argument, Option
 
@@ -27,6 +27,19 @@ class Map:
 
 
 @dataclass(frozen=True)
+class More:
+    """What else to look at."""
+
+    translation: Annotated[str | None, Option(help="A translation to look at, in place of the bundle's own.")] = None
+    why: Annotated[
+        bool, Option("--why", help="Which pieces the translation comes from, by seven methods, and how good each is.")
+    ] = False
+    without: Annotated[
+        str | None, Option(metavar="KIND:LAYER:HEAD", help="Translate again without a head, such as cross:0:3.")
+    ] = None
+
+
+@dataclass(frozen=True)
 class Files:
     """Files to write, in place of the text."""
 
@@ -39,10 +52,12 @@ def attention(
     bundle: Annotated[Path, Argument(metavar="BUNDLE", help="A translator.")],
     sentence: Annotated[str, Argument(metavar="SENTENCE", help="A sentence in its source language.")],
     shown: Map,
+    more: More,
     files: Files,
     *,
-    translation: Annotated[str | None, Option(help="A translation to look at, in place of the bundle's own.")] = None,
-    as_json: Annotated[bool, Option("--json", help="JSON on standard output, with the weights of all heads.")] = False,
+    as_json: Annotated[
+        bool, Option("--json", help="JSON on standard output: all weights, facts, rollout and flow.")
+    ] = False,
 ) -> None:
     """Show what a translator attends to, for each layer and head.
 
@@ -52,6 +67,8 @@ def attention(
 
     openwork attention de-en "Ein Hund." --kind decoder --layer 0 --head 1
 
+    openwork attention de-en "Ein Hund." --why --without cross:1:3
+
     openwork attention de-en "Ein Hund." --svg map.svg --csv map.csv
     """
     from openwork.base.messages import find_language
@@ -60,21 +77,40 @@ def attention(
     for path, is_own in ((files.html, is_page), (files.svg, _is_figure), (files.csv, lambda _: False)):
         if path is not None:
             check_file(path, is_own, [bundle])
-    from openwork.inference.attention_maps.capture import attention_of
+    from openwork.inference.attention_maps.attribution import MOST_EXPLAINED
+    from openwork.inference.attention_maps.capture import MOST_PIECES, capture
     from openwork.inference.attention_maps.chosen import ChosenMap
+    from openwork.inference.attention_maps.deletion import reasons
     from openwork.inference.attention_maps.files import page, picture, table
+    from openwork.inference.attention_maps.removal import read_head, translate_without
 
-    found = attention_of(load(bundle), sentence, translation)
+    head = None if more.without is None else read_head(more.without)
+    loaded = load(bundle)
+    found = capture(loaded, sentence, more.translation, MOST_EXPLAINED if more.why else MOST_PIECES)
     chosen = ChosenMap.of(found, shown.kind, shown.layer, shown.head)
-    _write(files.html, lambda: page(found, find_language(os.environ)))
+    why = reasons(loaded, found) if more.why else None
+    added: dict[str, Any] = {} if why is None else why.to_json()
+    if head is not None:
+        added["without"] = {"head": str(head), "translation": translate_without(loaded, sentence, head).text}
+    _write(files.html, lambda: page(found, loaded.settings, find_language(os.environ), **added))
     _write(files.svg, lambda: picture(chosen, translated))
     _write(files.csv, lambda: table(chosen))
     if as_json:
-        write_json(found.to_json())
+        from openwork.inference.attention_maps.facts import head_facts
+        from openwork.inference.attention_maps.flow import through_layers
+
+        through = through_layers(found)
+        added["facts"] = [one.to_json() for one in head_facts(found.maps)]
+        added["through_layers"] = None if through is None else through.to_json()
+        write_json({**found.to_json(), **added})
     elif files == Files():
-        from openwork.inference.attention_maps.text import attention_text
+        from openwork.inference.attention_maps.text import attention_text, reasons_text
 
         print_text(attention_text(found, chosen, shutil.get_terminal_size().columns, translated))
+        if why is not None:
+            print_text(reasons_text(found, why, translated))
+        if head is not None:
+            print_text(f"\n{translated('without')} {head}: {added['without']['translation']}")
 
 
 def _is_figure(path: Path) -> bool:

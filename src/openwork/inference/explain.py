@@ -5,15 +5,13 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from openwork.base.errors import UsageError
 from openwork.base.messages import msg
 from openwork.base.phrases import AsIs
 from openwork.bundles.bundle import Bundle
 from openwork.decoding.rescore import score_tokens, token_log_probabilities
 from openwork.decoding.scoring import allow, best_tokens, log_normaliser
-from openwork.inference.explainable import check_transformer
+from openwork.inference.explainable import check_transformer, translation_to_explain
 from openwork.inference.picture_trace import explain_picture
-from openwork.inference.translator import BatchTranslator
 from openwork.inspection.recorder import Recorder, StepKind
 from openwork.inspection.trace import Selection, Trace, select
 from openwork.inspection.tracing import trace_forward
@@ -61,18 +59,7 @@ def explain(bundle: Bundle, source: Picture, selection: Selection) -> Trace:
 
 def _explain_text(bundle: Bundle, text: str, selection: Selection) -> Trace:
     model, target = check_transformer(bundle), bundle.tokenizers.target
-    if not text.strip():
-        raise UsageError("there is no sentence to explain", hint='give a sentence, such as "Ein Hund."', code="U050")
-    translation = BatchTranslator.of(bundle).translate([text])[0][0]
-    if translation.problem:
-        raise UsageError(
-            "there is no translation to explain",
-            why=translation.problem,
-            hint="mend the sentence, or explain another one",
-            code="U051",
-        )
-    if translation.cut:
-        raise UsageError("the sentence is too long for the model", hint="explain a shorter one", code="U052")
+    translation = translation_to_explain(bundle, text)
     ((source, _),) = bundle.tokenizers.encode_sources([text])
     source = [*source, bundle.tokenizers.source.end_id]
     output = [*translation.pieces, *[target.end_id] * translation.finished]

@@ -1,7 +1,9 @@
-"""Which models can be explained step by step; the others are refused with the reason."""
+"""Which models and texts can be explained; the others are refused with the reason."""
 
 from openwork.base.errors import UsageError
 from openwork.bundles.bundle import Bundle
+from openwork.inference.translation import Translation
+from openwork.inference.translator import BatchTranslator
 from openwork.models.encoder_lm import SequenceClassifier
 from openwork.models.layer_settings import LayerSettings
 from openwork.models.seq2seq import Transformer
@@ -21,6 +23,28 @@ def check_reader_of_pictures(bundle: Bundle) -> SequenceClassifier:
         raise _other_kind(bundle)
     _check_layers(bundle.settings.model)
     return bundle.model
+
+
+def check_text(text: str) -> None:
+    """UsageError for a text without a visible character."""
+    if not text.strip():
+        raise UsageError("there is no sentence to explain", hint='give a sentence, such as "Ein Hund."', code="U050")
+
+
+def translation_to_explain(bundle: Bundle, text: str) -> Translation:
+    """The bundle's own translation by its own search; UsageError where there is none of the whole text."""
+    check_text(text)
+    translation = BatchTranslator.of(bundle).translate([text])[0][0]
+    if translation.problem:
+        raise UsageError(
+            "there is no translation to explain",
+            why=translation.problem,
+            hint="mend the sentence, or explain another one",
+            code="U051",
+        )
+    if translation.cut:
+        raise UsageError("the sentence is too long for the model", hint="explain a shorter one", code="U052")
+    return translation
 
 
 def _other_kind(bundle: Bundle) -> UsageError:

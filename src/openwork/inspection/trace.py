@@ -181,20 +181,30 @@ def select(steps: Sequence[Step], inner: Collection[str], selection: Selection) 
     layer, head = selection.layer, selection.head
     layers = 1 + max((_layer(step) for step in steps), default=-1)
     heads = max((step.value.shape[step.axes.index("head")] for step in steps if "head" in step.axes), default=0)
-    if layer is not None and not 0 <= layer < layers:
-        raise UsageError(
-            f"there is no layer {layer}", hint=f"layers are counted from 0; the last one is {layers - 1}", code="U034"
-        )
-    if head is not None and not 0 <= head < heads:
-        raise UsageError(
-            f"there is no head {head}", hint=f"heads are counted from 0; the last one is {heads - 1}", code="U035"
-        )
+    check_layer(layer, layers)
+    check_head(head, heads)
     if layer is not None:
         kept = {step.name for step in steps if _layer(step) in (-1, layer)}
     else:
         kept = {step.name for step in steps if selection.every or step.name not in inner}
     chosen = bridged(steps, kept)
     return tuple(chosen if head is None else (_only_head(step, head, heads) for step in chosen))
+
+
+def check_layer(layer: int | None, layers: int) -> None:
+    """UsageError for a layer, counted from 0, that is not among so many; None is any."""
+    if layer is not None and not 0 <= layer < layers:
+        raise UsageError(
+            f"there is no layer {layer}", hint=f"layers are counted from 0; the last one is {layers - 1}", code="U034"
+        )
+
+
+def check_head(head: int | None, heads: int) -> None:
+    """The same of heads."""
+    if head is not None and not 0 <= head < heads:
+        raise UsageError(
+            f"there is no head {head}", hint=f"heads are counted from 0; the last one is {heads - 1}", code="U035"
+        )
 
 
 def bridged(steps: Sequence[Step], kept: Collection[str]) -> list[Step]:

@@ -13,6 +13,8 @@ class TranslationOptions:
         align: the alignment of the best one.
         explain: the probability of each of its pieces.
         attend: the weights of all its heads.
+        why: with `attend`, which pieces of the source it comes from, by several methods.
+        without: a head, such as "cross:0:3", for another translation without it; empty: none.
         next_pieces: so many of the likeliest pieces after the first `position` pieces of it.
     """
 
@@ -21,6 +23,8 @@ class TranslationOptions:
     align: bool = False
     explain: bool = False
     attend: bool = False
+    why: bool = False
+    without: str = ""
     position: int = 0
     next_pieces: int = 0
 

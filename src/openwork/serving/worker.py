@@ -7,10 +7,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from openwork.base.errors import OpenworkError, UsageError
+from openwork.base.errors import OpenworkError
 from openwork.bundles.bundle import Bundle
 from openwork.decoding.scoring import GivenUp
-from openwork.inference.attention_maps.capture import AttentionCapture
+from openwork.inference.attention_maps.attribution import MOST_EXPLAINED
+from openwork.inference.attention_maps.capture import MOST_PIECES, capture
+from openwork.inference.attention_maps.deletion import reasons
+from openwork.inference.attention_maps.removal import HeadName, translate_without
 from openwork.inference.continuation.continuer import Continuer
 from openwork.inference.continuation.text import Prompt
 from openwork.inference.documents.aligning import Aligner
@@ -76,7 +79,7 @@ class ServedBundle:
         if first["align"]:
             self._add_alignments(texts, answers, explain=first["explain"])
         if first["attend"]:
-            self._add_attention(texts, answers)
+            self._add_attention(texts, answers, first)
         if count := first["next_pieces"]:
             listed = translator.alternatives(texts, requests, position=first["position"], count=count)
             for (best, *_), pieces in zip(answers, listed, strict=True):
@@ -93,13 +96,17 @@ class ServedBundle:
             for (best, *_), score in zip(answers, scored, strict=True):
                 best["tokens"] = score.to_json()["tokens"]
 
-    def _add_attention(self, texts: list[str], answers: list[list[dict[str, Any]]]) -> None:
-        """Adds what each head attends to, with `failed` where that cannot be shown."""
+    def _add_attention(self, texts: list[str], answers: list[list[dict[str, Any]]], first: Job) -> None:
+        """Adds what each head attends to, and what else was asked of it; `failed` where that cannot be shown."""
         for text, (best, *_) in zip(texts, answers, strict=True):
             try:
-                best["attention"] = AttentionCapture(self.bundle).of(text, best["text"]).to_json()
-            except UsageError as error:
-                best["attention"] = {"failed": f"{error.what}; {error.why}"}
+                found = capture(self.bundle, text, best["text"], MOST_EXPLAINED if first["why"] else MOST_PIECES)
+                best["attention"] = found.to_json() | (reasons(self.bundle, found).to_json() if first["why"] else {})
+                if name := first["without"]:
+                    other = translate_without(self.bundle, text, HeadName.read(name))
+                    best["attention"]["without"] = {"head": name, "translation": other.text}
+            except OpenworkError as error:
+                best["attention"] = {"failed": f"{error.what}; {error.why}" if error.why else error.what}
 
 
 def _listed(value: Any) -> Any:

@@ -7,7 +7,7 @@ import torch
 
 from openwork.base.errors import ConfigError
 from openwork.experiments.heads import heads_of
-from openwork.experiments.trials.heads import without_head
+from openwork.inference.attention_maps.removal import without_head
 from openwork.models.build import build_model
 from openwork.models.families import ModelSettings
 from openwork.models.recurrent_settings import RecurrentSettings

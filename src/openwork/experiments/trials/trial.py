@@ -26,7 +26,7 @@ from openwork.experiments.search.pruning import Pruned, PruningObserver
 from openwork.experiments.search.studies import STORAGE_CODES
 from openwork.experiments.trials.budget import batches_of, cost_in, with_budget
 from openwork.experiments.trials.corpora import Corpora, link_tree
-from openwork.experiments.trials.heads import without_head
+from openwork.inference.attention_maps.removal import without_head
 from openwork.machine.available import cores
 from openwork.machine.precision import choose_precision
 from openwork.metrics.translation import chrf

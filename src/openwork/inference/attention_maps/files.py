@@ -3,8 +3,10 @@
 import csv
 import io
 from collections.abc import Callable
+from typing import Any
 
 from openwork.base.phrases import AsIs
+from openwork.bundles.settings import BundleSettings
 from openwork.inference.attention_maps.capture import SentenceAttention
 from openwork.inference.attention_maps.chosen import ChosenMap
 from openwork.inspection.attention_view import AttentionMap
@@ -13,9 +15,10 @@ from openwork.inspection.page import app_page
 FORMULAS = tuple("=+-@\t\r")
 
 
-def page(found: SentenceAttention, language: str) -> str:
-    """One HTML file that opens without a network."""
-    content = {"attention": {**found.to_json(), "languages": found.languages}}
+def page(found: SentenceAttention, settings: BundleSettings, language: str, **more: Any) -> str:
+    """One HTML file that opens without a network; `more` are further keys of its content."""
+    languages = [settings.source_language or "", settings.target_language or ""]
+    content = {"attention": {**found.to_json(), **more, "languages": languages}}
     return app_page(AsIs(f"{found.source} → {found.translation}"), content, language)
 
 

@@ -14,6 +14,7 @@ from openwork.serving.responses import unless_gone
 from openwork.serving.service import Service
 
 LONGEST = 2000  # characters
+HEAD = r"^$|^(encoder|decoder|cross):[0-9]{1,4}:[0-9]{1,4}$"
 
 
 class AttentionRequest(BaseModel):
@@ -24,9 +25,15 @@ class AttentionRequest(BaseModel):
     source: Text | None = Field(None, description="its language, such as en; none: any")
     target: Text | None = Field(None, description="language of the translation; none: any")
     bundle: Text | None = Field(None, description="name of a bundle, in place of languages")
+    why: bool = Field(
+        False, description="which pieces of the source it comes from, by several methods, and how good each is"
+    )
+    without: str = Field(
+        "", pattern=HEAD, description="a head, such as cross:0:3: the translation is searched again without it"
+    )
 
 
-class SourcePiece(BaseModel):
+class ReadPiece(BaseModel):
     """A piece that the encoder reads; `start` and `end` are characters of the text, null for a symbol."""
 
     text: str
@@ -35,7 +42,7 @@ class SourcePiece(BaseModel):
     special: bool
 
 
-class TargetPiece(BaseModel):
+class PredictedPiece(BaseModel):
     """A position of the decoder: what it reads, and what it predicts, with the characters of the translation."""
 
     input: str
@@ -57,14 +64,60 @@ class HeadWeights(BaseModel):
     weights: str = Field(description="base64 of little-endian 16-bit shares of 65,535, by head, row and column")
 
 
+class MethodScores(BaseModel):
+    """The scores of the source's pieces by one method: nats for gradients and occlusion, shares of 1 for the others."""
+
+    method: str
+    scores: list[float]
+
+
+class ScoredPieces(BaseModel):
+    """What a translation comes from; `leftOut`: why a method is missing."""
+
+    position: int | None
+    value: float
+    baseline: float
+    steps: int
+    methods: list[MethodScores]
+    leftOut: dict[str, str]
+
+
+class WrittenCurve(BaseModel):
+    """The log-probability of the translation (nats) while pieces are taken away in an order, and the area under it."""
+
+    method: str
+    order: list[int]
+    logProbabilities: list[float]
+    area: float
+
+
+class Deletion(BaseModel):
+    """A curve for each method, the last one by chance: the mean of so many seeds."""
+
+    replacement: str
+    seeds: int
+    curves: list[WrittenCurve]
+
+
+class OtherTranslation(BaseModel):
+    """The translation without a head."""
+
+    head: str
+    translation: str
+
+
 class AttentionAnswer(BaseModel):
     """A text, its translation, and the weights of all layers and heads."""
 
     source: str
     translation: str
-    sourcePieces: list[SourcePiece]
-    targetPieces: list[TargetPiece]
+    sourcePieces: list[ReadPiece]
+    targetPieces: list[PredictedPiece]
     maps: list[HeadWeights]
+    attributions: ScoredPieces | None = None
+    positionAttributions: ScoredPieces | None = None
+    deletion: Deletion | None = None
+    without: OtherTranslation | None = None
 
 
 def add_attention(app: FastAPI, service: Service) -> None:
@@ -76,8 +129,8 @@ def add_attention(app: FastAPI, service: Service) -> None:
         model = service.find(asked.source, asked.target, asked.bundle)
         if not asked.text.strip() or "\n" in asked.text or len(asked.text) > LONGEST:
             raise Unmet(f"attention is shown for one line of at most {LONGEST:,} characters")
-        work = service.translate(model, [asked.text], TranslationOptions(attend=True))
-        (((best, *_),)) = await unless_gone(request, work)
+        options = TranslationOptions(attend=True, why=asked.why, without=asked.without)
+        (((best, *_),)) = await unless_gone(request, service.translate(model, [asked.text], options))
         found: dict[str, Any] = best["attention"]
         if "failed" in found:
             raise Unmet(found["failed"])
