@@ -165,6 +165,23 @@ def test_a_sentence_is_asked_of_the_server(browser: Any, server: RunningServer) 
     watched.end()
 
 
+def test_a_translation_leads_to_its_attention_and_the_address_back(browser: Any, server: RunningServer) -> None:
+    watched = Watched(browser, f"http://127.0.0.1:{server.port}/#/translate?l=en", "#source", offline=False)
+    page = watched.page
+    page.fill("#source", "d e")
+    page.wait_for_selector(".output[aria-busy=false] button.word")
+    page.locator("button.word").first.click()
+    page.click("[data-tool=attention]")
+    page.wait_for_selector(".heat")
+    assert page.input_value("#sentence") == "d e" and "q=d%20e" in page.url
+    again = Watched(browser, page.url, ".heat", offline=False)
+    assert again.page.inner_text(".pair") == page.inner_text(".pair")
+    again.end()
+    page.go_back()
+    page.wait_for_selector("#source")
+    watched.end()
+
+
 def test_the_methods_are_measured_and_a_head_is_removed(browser: Any, server: RunningServer) -> None:
     watched = Watched(browser, f"http://127.0.0.1:{server.port}/#/attention?l=en", "#sentence", offline=False)
     page = watched.page

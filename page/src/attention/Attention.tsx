@@ -167,8 +167,15 @@ export interface AttentionContent extends WrittenAttention {
 /** Takes the weights in the page; without any, a sentence is asked of the server. */
 export function attentionScreen(content: AttentionContent | undefined, isServed: boolean): Screen {
   if (content) take(content, ...content.languages);
+  const sentence = (): string => (isServed ? (attention.value?.source ?? "") : "");
+  const followAndAsk = (asked: URLSearchParams): void => {
+    follow(asked);
+    const written = asked.get("q");
+    if (isServed && written?.trim() && written !== sentence()) void ask(written);
+  };
   return {
     name: "attention", label: "app.attention", View: () => AttentionView(isServed), title: () => t("attention.title"),
-    parameters, follow, entry: () => `${kind.value} ${layer.value} ${heads.value}`,
+    parameters: () => ({ ...parameters(), ...(sentence() && { q: sentence() }) }), follow: followAndAsk,
+    entry: () => `${kind.value} ${layer.value} ${heads.value}`,
   };
 }

@@ -47,8 +47,15 @@ function followAddress(screens: readonly Screen[]): void {
 
 /** Follows the address, writes it, and sets what stands outside the page's own element. */
 export function follow(screens: readonly Screen[]): void {
-  followAddress(screens);
-  addEventListener("hashchange", () => followAddress(screens));
+  let isFollowing = false;
+  // What an address leads to is no new entry of the history: going back would come here again.
+  const followNow = (): void => {
+    isFollowing = true;
+    followAddress(screens);
+    isFollowing = false;
+  };
+  followNow();
+  addEventListener("hashchange", followNow);
   const entry = (): string => `${current.value?.name} ${current.value?.entry?.() ?? ""}`;
   let shown = entry();
   effect(() => {
@@ -56,7 +63,7 @@ export function follow(screens: readonly Screen[]): void {
     if (!screen) return;
     const [now, entered] = [address(screen), entry()];
     if (now === location.hash) return;
-    if (entered === shown) history.replaceState(null, "", now);
+    if (isFollowing || entered === shown) history.replaceState(null, "", now);
     else history.pushState(null, "", now);
     shown = entered;
   });
