@@ -49,6 +49,7 @@ WORK: dict[str, str] = {
     "coach": "{}/none.toml",  # it trains for a minute
     "tokenize": "--bundle {}/bundle --show-work",
     "explain": "a --bundle {}/bundle",
+    "attention": "{}/bundle a --kind encoder",
     "paper": "eq 1",
     "study": "",
     "doctor": "",

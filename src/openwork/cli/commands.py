@@ -70,6 +70,9 @@ GROUPS = (
     }),
     CommandGroup("Look inside", {
         "explain": CommandEntry("explain", "explain", "Show how a translation or label is calculated, step by step."),
+        "attention": CommandEntry(
+            "attention", "attention", "Show what a translation attends to: weights, alignment, facts of each head."
+        ),
         "info": CommandEntry("info", "info", "Describe a bundle or a preset."),
         "tokenize": CommandEntry("info", "tokenize", "Cut each line of standard input into pieces."),
         "paper": CommandEntry("study", "paper", "Show an equation, figure or table of the paper with our code."),

@@ -39,14 +39,16 @@ class AttentionMap(NamedTuple):
     """The weights (T, S) of a sentence: row t is what position t attends to.
 
     A row is labelled by a pair, "input → predicted": a decoder attends from its input piece to predict the next one,
-    and a map labelled with one of the two alone seems shifted by one.
+    and a map labelled with one of the two alone seems shifted by one. Of an encoder's map it is one piece.
     """
 
     title: str
     weights: np.ndarray
-    rows: Sequence[tuple[str, str]]
+    rows: Sequence[tuple[str, ...]]
     columns: Sequence[str]
     caption: str = ""
+    row_title: str = ROW_TITLE
+    column_title: str = COLUMN_TITLE
 
     def drawn(self, translate: Callable[[str], str]) -> Markup:
         """The heat map as SVG. Each cell shows its exact value under the pointer.
@@ -54,13 +56,20 @@ class AttentionMap(NamedTuple):
         ValueError: labels that do not fit the shape, or a weight outside 0..1.
         """
         _check(self)
-        return _drawn(self, *map(translate, (ROW_TITLE, COLUMN_TITLE, SCALE_TITLE)))
+        return _drawn(self, *map(translate, (self.row_title, self.column_title, SCALE_TITLE)))
+
+    @property
+    def row_names(self) -> list[str]:
+        return [" → ".join(map(visible, label)) for label in self.rows]
+
+    @property
+    def column_names(self) -> list[str]:
+        return [visible(label) for label in self.columns]
 
 
 def _drawn(shown: AttentionMap, row_title: str, column_title: str, scale_title: str) -> Markup:
     title, weights, (rows, columns) = shown.title, shown.weights, shown.weights.shape
-    names = [" → ".join(map(visible, label)) for label in shown.rows]
-    keys = [visible(label) for label in shown.columns]
+    names, keys = shown.row_names, shown.column_names
     cell = max(SMALLEST_CELL, min(CELL, WIDEST_GRID / max(columns, 1)))
     left = EDGE + 22 + max((text_width(shortened(name, LONGEST_LABEL), LABEL) for name in names), default=0)
     slope = max((text_width(shortened(key, LONGEST_LABEL), LABEL) for key in keys), default=0)
