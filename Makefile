@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check page parity distributed experiments-smoke fuzz mutants faults soak load load-soak bench docs errors messages file-list lint clean
+.PHONY: help setup demo test check page browser parity distributed experiments-smoke fuzz mutants faults soak load load-soak bench docs errors messages file-list lint clean
 
 PYTHON3 ?= python3
 VENV := .venv
@@ -63,6 +63,10 @@ check: $(DEV) ## formatting, lint, types, architecture and the fast tests: one m
 
 page: ## the page of worked examples, from its TypeScript: types, tests, and the files that are committed; needs Node.js
 	@cd page && npm ci --silent && npm run --silent check && npm test --silent && npm run --silent build
+
+browser: $(DEV) ## what the tests of pages in a browser need: playwright, and as root Debian's chromium and a Chinese font
+	@$(INSTALL) -q -c constraints.txt -e '.[browser]' && cd page && npm ci --silent
+	@command -v chromium > /dev/null || { apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium fonts-noto-cjk; } > $(LOG) 2>&1 || { tail -n 5 $(LOG); exit 1; }
 
 parity: $(PARITY) ## our parts, and models read and written, against torch, transformers and ctranslate2
 	@$(PYTEST) -q tests/parity tests/interop $(ARGS)

@@ -3,7 +3,7 @@ import { build } from "esbuild";
 import { fileURLToPath } from "node:url";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
-const out = process.argv[2] ?? fileURLToPath(new URL("../src/openwork/study/page/static", import.meta.url));
+const out = process.argv[2] ?? fileURLToPath(new URL("../src/openwork/inspection/page/static", import.meta.url));
 
 await build({
   absWorkingDir: here,

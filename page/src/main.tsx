@@ -1,10 +1,32 @@
 import { render } from "preact";
 import "@preact/signals"; // components follow the signals that they read
-import { App } from "./ui/App";
-import { start } from "./ui/state";
+import { attentionScreen, type AttentionContent } from "./attention/Attention";
+import { App } from "./shell/App";
+import { follow, type Screen } from "./shell/address";
+import { stepScreen } from "./step/Step";
+import type { WrittenContent } from "./step/content";
+import { translateScreen } from "./translate/Translate";
+import type { Served } from "./translate/client";
+
+/** What Python wrote into the page: the content of each screen that it has. */
+interface Written {
+  readonly step?: WrittenContent;
+  readonly attention?: AttentionContent;
+  readonly served?: Served;
+}
+
+function screensOf({ step, attention, served }: Written): readonly Screen[] {
+  return [
+    ...(served ? [translateScreen(served)] : []),
+    ...(served || attention ? [attentionScreen(attention, served !== undefined)] : []),
+    ...(step ? [stepScreen(step)] : []),
+  ];
+}
 
 const root = document.getElementById("page");
 if (root) {
-  start();
-  render(<App />, root);
+  const written = JSON.parse(document.getElementById("content")?.textContent ?? "{}") as Written;
+  const screens = screensOf(written);
+  follow(screens);
+  render(<App screens={screens} isServed={written.served !== undefined} />, root);
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { fromPython, read, type WrittenContent } from "../src/content";
+import { fromPython, read, type WrittenContent } from "../src/step/content";
 import { Engine, dependants, isMasked, uses } from "../src/engine/engine";
 import { formula } from "../src/engine/formula";
 import { PRESETS, isOn, toggle } from "../src/engine/presets";

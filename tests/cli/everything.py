@@ -48,8 +48,8 @@ WORK: dict[str, str] = {
     "experiment power": "--seeds 0.4 --sentences 12",
     "coach": "{}/none.toml",  # it trains for a minute
     "tokenize": "--bundle {}/bundle --show-work",
+    "attention": "{}/bundle a --why",
     "explain": "a --bundle {}/bundle",
-    "attention": "{}/bundle a --kind encoder",
     "paper": "eq 1",
     "study": "",
     "doctor": "",

@@ -1,11 +1,13 @@
-"""The page /docs: nothing from elsewhere, nothing inserted as HTML, and a policy that lets its own script alone run."""
+"""The pages / and /docs: nothing from elsewhere, nothing inserted as HTML, and a policy for their own scripts alone."""
 
 import base64
 import hashlib
+import json
 import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -42,3 +44,34 @@ def test_its_policy_names_its_script_and_style() -> None:
         digest = base64.b64encode(hashlib.sha256(inside(element).encode()).digest()).decode()
         assert f"{element}-src 'sha256-{digest}'" in policy
     assert policy.startswith("default-src 'none'") and "unsafe" not in policy
+
+
+def served_content(page: bytes | str) -> dict[str, Any]:
+    text = page if isinstance(page, str) else page.decode()
+    (written,) = re.findall(r'id="content">(.*?)</script>', text, re.DOTALL)
+    found: dict[str, Any] = json.loads(written)["served"]
+    return found
+
+
+def test_the_translator_s_page_asks_its_own_server_alone() -> None:
+    pytest.importorskip("fastapi", reason="needs the extra serve")
+    from openwork.serving.bodies.translation import BundleAnswer
+    from openwork.serving.page import translator_page
+
+    hostile = "</script><img src=x onerror=alert(1)>"
+    answer = translator_page([BundleAnswer(name=hostile, source="en", target="de")], needs_token=False)
+    page, policy = bytes(answer.body).decode(), answer.headers["content-security-policy"]
+    assert served_content(page)["bundles"] == [{"name": hostile, "source": "en", "target": "de"}]
+    assert "<img" not in page and policy.startswith("default-src 'none'") and "connect-src 'self'" in policy
+    (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in policy and "frame-ancestors 'none'" in policy
+
+
+def test_names_of_bundles_are_for_those_with_the_token() -> None:
+    pytest.importorskip("fastapi", reason="needs the extra serve")
+    from openwork.serving.bodies.translation import BundleAnswer
+    from openwork.serving.page import translator_page
+
+    answer = translator_page([BundleAnswer(name="private", source="en", target="de")], needs_token=True)
+    assert b"private" not in answer.body and served_content(bytes(answer.body)) == {"bundles": [], "needsToken": True}

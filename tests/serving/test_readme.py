@@ -31,7 +31,7 @@ def test_the_commands_of_the_readme(page: str, tiny_bundle: "Bundle", tmp_path: 
 
     (block,) = (block for block in shell_blocks(page) if block.reason and "test_readme" in block.reason)
     serve, translate = (Command.of(line) for line in block.lines)
-    assert (serve.words, translate.source) == (["serve", "en-de"], "test.en")
+    assert (serve.words, translate.source) == (["serve", "en-de", "--open"], "test.en")  # without it, here
     write_bundle(tmp_path / "en-de", tiny_bundle)
     lines = ["a b c", "", "d e"]
     (tmp_path / "test.en").write_text("".join(f"{line}\n" for line in lines))

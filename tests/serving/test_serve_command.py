@@ -2,6 +2,7 @@
 
 import shutil
 import socket
+import sys
 import threading
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from openwork.serving.settings import ServerSettings
 from openwork.text.pair import TokenizerPair
 from openwork.text.pieces.kinds import KINDS
 from openwork.text.pieces.words import Labels
+from serving.running import started, wait_until
 
 for name in ("fastapi", "uvicorn", "prometheus_client"):
     pytest.importorskip(name, reason="needs the extra serve")
@@ -91,6 +93,18 @@ def test_windows_is_refused(call: Call, bundle_folder: Path, monkeypatch: pytest
     monkeypatch.setattr("openwork.serving.server.sys.platform", "win32")
     refused = call("serve", bundle_folder)
     assert refused.code == 2 and "U138" in refused.err
+
+
+def test_the_page_is_opened_when_it_can_be_read(bundle_folder: Path, tmp_path: Path) -> None:
+    """By the browser that the environment names: here a program that asks for the page at once."""
+    browser, seen = tmp_path / "browser", tmp_path / "seen"
+    browser.write_text(
+        f"#!{sys.executable}\nimport sys, urllib.request\n"
+        f"open({str(seen)!r}, 'wb').write(urllib.request.urlopen(sys.argv[1]).read())\n"
+    )
+    browser.chmod(0o755)
+    with started("serve", bundle_folder, "--port", "0", "--workers", "1", "--open", BROWSER=str(browser)):
+        wait_until(lambda: seen.exists() and b"</html>" in seen.read_bytes())
 
 
 @pytest.mark.parametrize(

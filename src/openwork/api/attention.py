@@ -6,28 +6,28 @@ from dataclasses import dataclass
 from typing import Any
 
 from openwork.base.messages import catalogue, find_language
-from openwork.inference.attention_maps.capture import SentenceAttention
-from openwork.inference.attention_maps.maps import LayerMap
-from openwork.inference.attention_maps.text import attention_lines
-from openwork.inference.attention_maps.views import MapChoice, chosen_map
+from openwork.inference.attention_maps.capture import AttentionLayer, SentenceAttention
+from openwork.inference.attention_maps.chosen import ChosenMap
+from openwork.inference.attention_maps.files import picture
+from openwork.inference.attention_maps.text import attention_text
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AttentionReport:
-    """The weights of a sentence: `print` writes their mean as a map, and a notebook shows it as a picture.
+    """The weights of a sentence: `print` writes the mean of the cross-attention, and a notebook shows it as a picture.
 
-    `sentence` has the pieces of both sides, with their places and log-probabilities.
+    `sentence` has the pieces of both sides, with their characters and log-probabilities.
     """
 
     sentence: SentenceAttention
 
     @property
-    def maps(self) -> tuple[LayerMap, ...]:
+    def maps(self) -> tuple[AttentionLayer, ...]:
         """One for each attention: `kind` ("encoder", "decoder", "cross"), `layer` from 0, `weights` (head, query, key).
 
         A query of the last two kinds is the step that reads a target piece and predicts the next.
         """
-        return self.sentence.maps
+        return self.sentence.layers
 
     @property
     def translation(self) -> str:
@@ -38,12 +38,12 @@ class AttentionReport:
         return self.sentence.to_json()
 
     def _repr_html_(self) -> str:
-        translate = catalogue(find_language(os.environ)).translate
-        return str(chosen_map(self.sentence, MapChoice(), translate).drawn(translate))
+        return picture(ChosenMap.of(self.sentence, "cross"), catalogue(find_language(os.environ)).translate)
 
     def __str__(self) -> str:
         translate = catalogue(find_language(os.environ)).translate
-        return "\n".join(attention_lines(self.sentence, MapChoice(), shutil.get_terminal_size().columns, translate))
+        chosen = ChosenMap.of(self.sentence, "cross")
+        return attention_text(self.sentence, chosen, shutil.get_terminal_size().columns, translate)
 
     def __repr__(self) -> str:
         return f"AttentionReport({self.sentence.source!r} → {self.sentence.translation!r}, {len(self.maps)} maps)"

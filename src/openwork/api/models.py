@@ -13,7 +13,7 @@ from openwork.api.texts import as_path, is_file, like, many, many_files, many_pi
 from openwork.api.trained import TrainedModel
 from openwork.base.tasks import Task, task_of
 from openwork.bundles.bundle import load_bundle
-from openwork.inference.attention_maps.capture import capture
+from openwork.inference.attention_maps.capture import attention_of
 from openwork.inference.captions import writes_captions
 from openwork.inference.completer import Completer, check_continues
 from openwork.inference.documents.report import DocumentReport
@@ -141,14 +141,14 @@ class Translator(TrainedModel):
             text: the text to translate.
             translation: of it; None is the best that the model finds.
 
-        UsageError for an empty text and for a model without such weights, OpenworkError for a text that is too long.
+        UsageError for an empty or too long text, and for a model that is no Transformer.
 
         >>> {one.kind for one in translator.attention("a b c").maps} == {"encoder", "decoder", "cross"}
         True
         """
         (text,) = many([text])
         (given,) = (None,) if translation is None else many([translation])
-        return AttentionReport(capture(self.bundle, text, given))
+        return AttentionReport(attention_of(self.bundle, text, given))
 
 
 def _each(found: Sequence[Sequence[Translation]], best: int) -> list[Any]:

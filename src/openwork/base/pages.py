@@ -1,6 +1,7 @@
 """HTML pages from templates (Jinja2): complete in themselves, every value escaped, in both themes.
 
-None has a script but `step.html`, whose one script is built from the folder `page` of the source.
+None has a script but `app.html`, whose one script is built from the folder `page` of the source, and the server's
+`interface.html`.
 
 Blue, orange and green survive red-green blindness only with a second sign, so each series of a chart has its own
 pattern of dashes as well. Pictures carry the light colours in the attributes of each element, for readers that know no

@@ -69,10 +69,10 @@ GROUPS = (
         "experiment": CommandEntry("experiment", "app", "Search settings and compare structures."),
     }),
     CommandGroup("Look inside", {
-        "explain": CommandEntry("explain", "explain", "Show how a translation or label is calculated, step by step."),
         "attention": CommandEntry(
-            "attention", "attention", "Show what a translation attends to: weights, alignment, facts of each head."
+            "attention", "attention", "Show what a translator attends to, for each layer and head."
         ),
+        "explain": CommandEntry("explain", "explain", "Show how a translation or label is calculated, step by step."),
         "info": CommandEntry("info", "info", "Describe a bundle or a preset."),
         "tokenize": CommandEntry("info", "tokenize", "Cut each line of standard input into pieces."),
         "paper": CommandEntry("study", "paper", "Show an equation, figure or table of the paper with our code."),

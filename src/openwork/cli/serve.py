@@ -1,5 +1,6 @@
 """openwork serve"""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,6 +27,7 @@ class ServerOptions:
     certificate: Annotated[Path | None, Option(help="TLS: the file of the certificate.")] = None
     key: Annotated[Path | None, Option(help="TLS: the file of its key.")] = None
     allow_host: Annotated[list[str] | None, Option(help="Another name by which the server is called.")] = None
+    shows: Annotated[bool, Option("--open", help="Open the server's page in a browser.")] = False
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ def serve(
 ) -> None:
     """Translate and continue texts for other programs, over HTTP.
 
-    openwork serve en-de de-en
+    openwork serve en-de de-en --open
 
     openwork serve en-de --host 0.0.0.0 --token-file token --certificate server.pem --key server.key
     """
@@ -67,7 +69,7 @@ def serve(
         server.key, tuple(server.allow_host or ()), limits.most_bytes, limits.most_lines, limits.seconds,
         limits.receive_seconds, limits.connections, limits.workers or 0, limits.queue_tokens, precision,
     )  # fmt: skip
-    _serve("serve", bundles, settings)
+    _serve("serve", bundles, settings, _open if server.shows else None)
 
 
 def daemon(
@@ -93,7 +95,16 @@ def daemon(
     _serve("daemon", bundles, ServerSettings(socket=daemon_socket(), workers=workers or 0, precision=precision))
 
 
-def _serve(command: str, bundles: list[Path], settings: ServerSettings) -> None:
+def _open(address: str) -> None:
+    import webbrowser
+
+    if not webbrowser.open(address):
+        report(f"no browser was found here; open {address} in one")
+
+
+def _serve(
+    command: str, bundles: list[Path], settings: ServerSettings, ready: Callable[[str], None] | None = None
+) -> None:
     if any(find_spec(name) is None for name in PACKAGES):
         raise UsageError(
             f"openwork {command} needs packages that are not installed",
@@ -107,4 +118,4 @@ def _serve(command: str, bundles: list[Path], settings: ServerSettings) -> None:
     settings.check()
     for path in bundles:
         check_bundle(path)
-    run(named(bundles), settings, report)
+    run(named(bundles), settings, report, ready or (lambda address: None))

@@ -58,18 +58,11 @@ class AttentionMap(NamedTuple):
         _check(self)
         return _drawn(self, *map(translate, (self.row_title, self.column_title, SCALE_TITLE)))
 
-    @property
-    def row_names(self) -> list[str]:
-        return [" → ".join(map(visible, label)) for label in self.rows]
-
-    @property
-    def column_names(self) -> list[str]:
-        return [visible(label) for label in self.columns]
-
 
 def _drawn(shown: AttentionMap, row_title: str, column_title: str, scale_title: str) -> Markup:
     title, weights, (rows, columns) = shown.title, shown.weights, shown.weights.shape
-    names, keys = shown.row_names, shown.column_names
+    names = [" → ".join(map(visible, label)) for label in shown.rows]
+    keys = [visible(label) for label in shown.columns]
     cell = max(SMALLEST_CELL, min(CELL, WIDEST_GRID / max(columns, 1)))
     left = EDGE + 22 + max((text_width(shortened(name, LONGEST_LABEL), LABEL) for name in names), default=0)
     slope = max((text_width(shortened(key, LONGEST_LABEL), LABEL) for key in keys), default=0)

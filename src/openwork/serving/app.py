@@ -33,10 +33,11 @@ from openwork.serving.document_routes import add_documents
 from openwork.serving.documents import translated_document
 from openwork.serving.errors import Unmet, WrongToken
 from openwork.serving.guarding import App, Guard, is_token
+from openwork.serving.inspecting.attention import add_attention
 from openwork.serving.measures import Measures
 from openwork.serving.openai import add_openai
 from openwork.serving.options import BEST, UNBOUND, TextConstraints, TranslationOptions
-from openwork.serving.page import docs_page
+from openwork.serving.page import docs_page, translator_page
 from openwork.serving.responses import add_errors, bearer, unless_gone
 from openwork.serving.service import NotTranslated, Part, ServedModel, Service
 from openwork.serving.settings import ServerSettings
@@ -62,6 +63,7 @@ def make_app(service: Service, settings: ServerSettings) -> App:
     _add_own(app, texts)
     _add_libretranslate(app, texts)
     add_documents(app, service, settings)
+    add_attention(app, service)
     add_openai(app, service, settings)
     _add_state(app, service, measures)
     return Guard(app, settings, measures.request)
@@ -127,8 +129,12 @@ def _add_own(app: FastAPI, texts: TextRequests) -> None:
     @app.get("/v1/bundles", responses=REFUSALS)
     async def bundles() -> list[BundleAnswer]:
         """The translators that are served."""
-        known = texts.service.translators
-        return [BundleAnswer(name=one.name, source=one.source, target=one.target) for one in known]
+        return _bundles(texts.service)
+
+    @app.get("/", include_in_schema=False)
+    async def page() -> Response:
+        """A page on which texts are translated."""
+        return translator_page(_bundles(texts.service), needs_token=bool(texts.settings.token))
 
 
 def _add_libretranslate(app: FastAPI, texts: TextRequests) -> None:
@@ -203,6 +209,10 @@ def _add_state(app: FastAPI, service: Service, measures: Measures) -> None:
     async def metrics() -> PlainTextResponse:
         """Counts and times, for Prometheus."""
         return PlainTextResponse(measures.shown(), media_type="text/plain; version=0.0.4")
+
+
+def _bundles(service: Service) -> list[BundleAnswer]:
+    return [BundleAnswer(name=one.name, source=one.source, target=one.target) for one in service.translators]
 
 
 def _whole(value: Any) -> int:

@@ -22,7 +22,7 @@ HEADERS = (
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
     (b"referrer-policy", b"no-referrer"),
 )
-OPEN = ("/health", "/ready", "/languages", "/docs")  # without a token
+OPEN = ("/", "/health", "/ready", "/languages", "/docs")  # without a token
 DOWNLOADS = "/download_file/"  # and a name that cannot be guessed, which is as good as a token
 OWN_KEY = ("/translate", "/translate_file", "/detect")  # the token may come in the body: the routes look for it
 LONGEST_LENGTH = 18  # digits of the header Content-Length

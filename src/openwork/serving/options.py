@@ -12,6 +12,7 @@ class TranslationOptions:
         stream: its parts, as a greedy search finds them.
         align: the alignment of the best one.
         explain: the probability of each of its pieces.
+        attend: the weights of all its heads.
         next_pieces: so many of the likeliest pieces after the first `position` pieces of it.
     """
 
@@ -19,6 +20,7 @@ class TranslationOptions:
     stream: bool = False
     align: bool = False
     explain: bool = False
+    attend: bool = False
     position: int = 0
     next_pieces: int = 0
 

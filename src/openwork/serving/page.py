@@ -1,4 +1,4 @@
-"""The page /docs, on which the routes can be read and tried: one file, which needs nothing from another server."""
+"""The server's two pages, neither of which needs another server: / to translate, /docs to read and try the routes."""
 
 import base64
 import hashlib
@@ -7,6 +7,17 @@ from functools import cache
 from importlib.resources import files
 
 from starlette.responses import HTMLResponse
+
+from openwork.inspection.page import SERVED, app_page, page_policy
+from openwork.serving.bodies.translation import BundleAnswer
+
+
+def translator_page(bundles: list[BundleAnswer], *, needs_token: bool) -> HTMLResponse:
+    """The page on which texts are translated. Where a token is needed, it asks for the bundles when it has one."""
+    shown = [] if needs_token else [one.model_dump() for one in bundles]
+    content = {"served": {"bundles": shown, "needsToken": needs_token}}
+    policy = f"{page_policy(SERVED)}; frame-ancestors 'none'"
+    return HTMLResponse(app_page("openwork", content, connects=SERVED), headers={"content-security-policy": policy})
 
 
 @cache

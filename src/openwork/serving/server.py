@@ -30,8 +30,15 @@ OTHER_FILES = 256  # that the server opens besides connections
 SLOW_SECONDS = 30  # that running requests may take after the server was asked to end
 
 
-def serve(models: Mapping[str, ServedModel], settings: ServerSettings, show: Callable[[str], None]) -> None:
+def serve(
+    models: Mapping[str, ServedModel],
+    settings: ServerSettings,
+    show: Callable[[str], None],
+    ready: Callable[[str], None] = lambda address: None,
+) -> None:
     """Serves until SIGINT or SIGTERM; SIGHUP loads the bundles again. `show` gets the address and the log.
+
+    `ready` gets the address, in a thread of its own, when the bundles are loaded.
 
     UsageError for a port that is taken, OpenworkError for bundles that cannot be loaded.
     """
@@ -47,7 +54,7 @@ def serve(models: Mapping[str, ServedModel], settings: ServerSettings, show: Cal
     LOGGER.setLevel(logging.INFO)
     LOGGER.propagate = not LOGGER.handlers  # the command line shows its lines already
     with _bound(settings) as listening, asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_serve(Service(models, settings), settings, listening, show))
+        runner.run(_serve(Service(models, settings), settings, listening, show, ready))
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -134,7 +141,11 @@ def _is_listened_at(path: Path) -> bool:
 
 
 async def _serve(
-    service: Service, settings: ServerSettings, listening: socket.socket, show: Callable[[str], None]
+    service: Service,
+    settings: ServerSettings,
+    listening: socket.socket,
+    show: Callable[[str], None],
+    ready: Callable[[str], None],
 ) -> None:
     await service.start()
     gc.collect()
@@ -152,6 +163,7 @@ async def _serve(
         loop.add_signal_handler(number, _end, server)
     loop.add_signal_handler(signal.SIGHUP, lambda: asyncio.ensure_future(_reload(service)))
     show(msg(f"serving at {_address(settings, listening)}; Ctrl-C ends it"))
+    loop.run_in_executor(None, ready, _address(settings, listening))
     try:
         await server.serve([listening])
     finally:

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from calling import Call
+from openwork.inspection.page.content import script_hash, script_text
 from openwork.inspection.trace import Step, Trace
 from openwork.study.documents import find_example
 from openwork.study.page import EXAMPLES, page_content, step_page
-from openwork.study.page.content import script_hash, script_text
 
 REPOSITORY = Path(__file__).resolve().parents[3]
-SOURCE, BUILT = REPOSITORY / "page", REPOSITORY / "src" / "openwork" / "study" / "page" / "static"
+SOURCE, BUILT = REPOSITORY / "page", REPOSITORY / "src" / "openwork" / "inspection" / "page" / "static"
 MOST_BYTES = 300_000
 
 
@@ -34,7 +34,7 @@ def test_it_asks_for_nothing_and_holds_the_trace(example: str) -> None:
     assert "default-src 'none'" in page and len(page) < MOST_BYTES
     assert not re.search(r"""(?:src|href)=["'](?!data:|#)""", page)
     content = json.loads(re.search(r'id="content">(.*?)</script>', page, re.DOTALL)[1])  # type: ignore[index]
-    assert content["trace"]["steps"] == json.loads(json.dumps(trace.to_json()["steps"]))
+    assert content["step"]["trace"]["steps"] == json.loads(json.dumps(trace.to_json()["steps"]))
     (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
     assert f"script-src '{script_hash(script)}'" in page
 

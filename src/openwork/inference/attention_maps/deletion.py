@@ -26,7 +26,7 @@ from openwork.inference.attention_maps.attribution import (
     position_weights,
     weighted,
 )
-from openwork.inference.attention_maps.capture import SentenceAttention, attending_model
+from openwork.inference.attention_maps.capture import AttentionCapture, SentenceAttention
 from openwork.inference.attention_maps.forced import ForcedTranslation
 
 SEEDS = 5  # of orders by chance
@@ -89,8 +89,8 @@ def reasons(bundle: Bundle, found: SentenceAttention, position: int | None = Non
 
 def deletion_curves(bundle: Bundle, found: SentenceAttention, scores: Mapping[str, Scores]) -> list[DeletionCurve]:
     """The curve of each method's order, the highest score first, and at the end that of orders by chance."""
-    forced = ForcedTranslation.of(attending_model(bundle), found.source_ids, found.output_ids)
-    places = [place for place, piece in enumerate(found.source_pieces) if not piece.is_special]
+    forced = ForcedTranslation.of(AttentionCapture(bundle).model, found.source_ids, found.output_ids)
+    places = [place for place, piece in enumerate(found.source_pieces) if piece.span is not None]
     orders = {name: sorted(places, key=lambda place: -one[place]) for name, one in scores.items()}
     by_chance = [np.random.default_rng(seed).permutation(places).tolist() for seed in range(SEEDS)]
     curves = _curves(forced, [*orders.values(), *by_chance], position_weights(found, None))

@@ -5,7 +5,7 @@ from typing import Any
 
 from openwork.bundles.bundle import Bundle
 from openwork.inference.attention_maps.attribution import MOST_EXPLAINED
-from openwork.inference.attention_maps.capture import MOST_PIECES, SentenceAttention, capture
+from openwork.inference.attention_maps.capture import LONGEST, SentenceAttention, attention_of, own_translation
 from openwork.inference.attention_maps.deletion import Reasons, reasons
 from openwork.inference.attention_maps.facts import HeadFacts, head_facts
 from openwork.inference.attention_maps.flow import ThroughLayers, through_layers
@@ -32,6 +32,20 @@ class Question:
     position: int | None = None
 
 
+@dataclass(frozen=True)
+class RemovedHead:
+    """The model's own translation with all heads, and that without one."""
+
+    head: HeadName
+    original: str
+    changed: Translation
+
+    def to_json(self) -> dict[str, Any]:
+        """`logProbability` (nats) is that of `translation`, by the model without the head."""
+        found = {"translation": self.changed.text, "logProbability": self.changed.log_probability}
+        return {**vars(self.head), "original": self.original, **found}
+
+
 @dataclass(frozen=True, eq=False)
 class LookInside:
     """The attention of a sentence, and what else a question asked for."""
@@ -39,8 +53,7 @@ class LookInside:
     attention: SentenceAttention
     facts: list[HeadFacts]
     through: ThroughLayers | None
-    removed: HeadName | None = None
-    changed: Translation | None = None
+    removed: RemovedHead | None = None
     reasons: Reasons | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -51,18 +64,24 @@ class LookInside:
             "facts": [one.to_json() for one in self.facts],
             "rollout": None if self.through is None else self.through.to_json(),
         }
-        if self.removed is not None and self.changed is not None:
-            changed = {"translation": self.changed.text, "logProbability": self.changed.log_probability}
-            values["without"] = {**vars(self.removed), **changed}
+        if self.removed is not None:
+            values["without"] = self.removed.to_json()
         return values | (self.reasons.to_json() if self.reasons is not None else {})
 
 
 def look(bundle: Bundle, question: Question) -> LookInside:
-    """The answer to a question. UsageError and OpenworkError as of `capture`; IndexError for no such position."""
+    """The answer to a question. UsageError as of `attention_of`; IndexError for no such position."""
     if question.without is not None:
         check_removable(bundle, question.without)
-    most = MOST_EXPLAINED if question.why else MOST_PIECES
-    found = capture(bundle, question.text, question.translation, most)
-    changed = None if question.without is None else translate_without(bundle, question.text, question.without)
+    longest = MOST_EXPLAINED if question.why else LONGEST
+    found = attention_of(bundle, question.text, question.translation, longest)
+    removed = None if question.without is None else _removed(bundle, question, question.without, found)
     why = reasons(bundle, found, question.position) if question.why else None
-    return LookInside(found, head_facts(found.maps), through_layers(found), question.without, changed, why)
+    through = through_layers(found, with_flow=question.why)
+    return LookInside(found, head_facts(found.layers), through, removed, why)
+
+
+def _removed(bundle: Bundle, question: Question, head: HeadName, found: SentenceAttention) -> RemovedHead:
+    given = question.translation is not None
+    original = own_translation(bundle, question.text).text if given else found.translation
+    return RemovedHead(head, original, translate_without(bundle, question.text, head))

@@ -6,25 +6,15 @@ The output of an attention is a sum over its heads, each times its rows of W^O, 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import nn
 
-from openwork.base.messages import msg
 from openwork.bundles.bundle import Bundle
-from openwork.inference.attention_maps.capture import attending_model, no_attention
-from openwork.inference.attention_maps.maps import KINDS, Kind
-from openwork.inference.explainable import translation_to_explain
+from openwork.inference.attention_maps.capture import ATTENTIONS, KINDS, AttentionCapture, Kind, own_translation
 from openwork.inference.translation import Translation
 from openwork.inspection.trace import check_head, check_layer
 from openwork.nn.attention import MultiHeadAttention
-
-ATTENTIONS: dict[Kind, str] = {
-    "encoder": "encoder.layers.{}.self_attention",
-    "decoder": "decoder.layers.{}.self_attention",
-    "cross": "decoder.layers.{}.cross_attention",
-}
 
 
 @dataclass(frozen=True)
@@ -49,7 +39,8 @@ class HeadName:
     @property
     def name(self) -> str:
         """The name that `without_head` takes."""
-        return f"{ATTENTIONS[self.kind].format(self.layer)}.{self.head + 1}"
+        begin, end = ATTENTIONS[self.kind]
+        return f"{begin}.layers.{self.layer}.{end}.{self.head + 1}"
 
 
 @contextmanager
@@ -76,26 +67,17 @@ def without_head(model: nn.Module, name: str) -> Iterator[None]:
 def translate_without(bundle: Bundle, text: str, head: HeadName) -> Translation:
     """The bundle's own translation by its own search without a head, whose output is zero before W^O.
 
-    UsageError for a model without such a layer or head, and for what `capture` refuses.
+    UsageError for a model without such a layer or head, and where there is no translation.
     """
     check_removable(bundle, head)
     with without_head(bundle.model, head.name):
-        return translation_to_explain(bundle, text)
+        return own_translation(bundle, text)
 
 
 def check_removable(bundle: Bundle, head: HeadName) -> None:
     """UsageError for a head that the model does not have."""
-    model: Any = attending_model(bundle)
-    layers = (model.encoder if head.kind == "encoder" else model.decoder).layers if _has_heads(model) else ()
-    if not layers:
-        raise no_attention(
-            msg("attention heads that can be removed"),
-            msg(f"it is of the kind {bundle.settings.model.kind}, and only Transformers have several heads"),
-        )
-    check_layer(head.layer, len(layers))
-    attention: MultiHeadAttention = model.get_submodule(head.name.rpartition(".")[0])
+    model = AttentionCapture(bundle).model
+    check_layer(head.layer, len((model.encoder if head.kind == "encoder" else model.decoder).layers))
+    attention = model.get_submodule(head.name.rpartition(".")[0])
+    assert isinstance(attention, MultiHeadAttention)
     check_head(head.head, attention.heads.count)
-
-
-def _has_heads(model: nn.Module) -> bool:
-    return any(isinstance(module, MultiHeadAttention) for module in model.modules())

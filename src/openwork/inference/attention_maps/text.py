@@ -1,108 +1,91 @@
-"""A look inside as lines for a terminal, in the reader's language."""
+"""Attention for a terminal: a map of shades with digits, as wide as the terminal, and the alignment of words."""
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 
-from openwork.base.messages import msg
-from openwork.base.printing import one_line
+import numpy as np
+
+from openwork.base.phrases import Padded, shown_width
 from openwork.inference.attention_maps.capture import SentenceAttention
-from openwork.inference.attention_maps.deletion import Reasons
-from openwork.inference.attention_maps.facts import HeadFacts
-from openwork.inference.attention_maps.look import LookInside
-from openwork.inference.attention_maps.views import MapChoice, alignment_line, chosen_map, masked_cells
-from openwork.inspection.attention_text import MASKED, map_lines, table_lines
+from openwork.inference.attention_maps.chosen import ChosenMap
 from openwork.inspection.attention_view import visible
 from openwork.inspection.trace_text import wrapped
 
-Translate = Callable[[str], str]
-
-METHODS = {
-    "gradient-input": msg("gradient x input"),
-    "integrated-gradients": msg("integrated gradients, from zero vectors"),
-    "occlusion": msg("occlusion: the piece replaced by <unk>"),
-    "value-zeroing": msg("value zeroing"),
-    "attention-last": msg("attention, the mean of the last layer's heads"),
-    "attention-all": msg("attention, the mean of all layers and heads"),
-    "attention-rollout": msg("attention, all layers, through the encoder (rollout)"),
-    "random": msg("random order, the mean of several"),
-}
-NO_EXPLANATION = msg("Attention shows what the model attends to; it is not by itself an explanation of its output.")
+SHADES, STEPS = " ░▒▓█", (0.05, 0.2, 0.4, 0.6)
+CELL = 5  # columns of the terminal: a shade, the weight, and a space
+SMALLEST = 0.005  # weights below it are shown as a point
+LONGEST_ROW = 32
+MASKED = "   -"
 
 
-def attention_lines(found: SentenceAttention, choice: MapChoice, width: int, translate: Translate) -> Iterator[str]:
-    """The sentence, the chosen map and the alignment."""
-    shown = chosen_map(found, choice, translate)
-    yield from wrapped(f"{one_line(found.source)} → {one_line(found.translation)}", width, "  ")
-    yield translate(msg(f"ln p = {found.log_probability:.4f} nats"))
-    yield ""
-    yield from wrapped(translate(choice.name), width, "  ")
-    yield from wrapped(f"{translate(shown.row_title)} / {translate(shown.column_title)}", width, "  ")
-    masked = masked_cells(shown, choice.kind)
-    yield from map_lines(shown, width, translate, masked)
-    if masked is not None:
-        yield f"{MASKED} {translate(msg('masked: a decoder does not see later pieces'))}"
-    yield ""
-    yield from wrapped(translate(msg("alignment of pieces, source-target:")), width, "  ")
-    yield from wrapped(alignment_line(found), width, "  ")
+def attention_text(found: SentenceAttention, chosen: ChosenMap, width: int, translate: Callable[[str], str]) -> str:
+    """The map and the alignment, in lines of at most `width` columns where they can be so short."""
+    rows, columns = chosen.rows, chosen.columns
+    names = [_fitted(" → ".join(map(visible, row))) for row in rows]
+    beside = max(map(shown_width, names))
+    together = max(1, (width - beside) // CELL)
+    lines = [*wrapped(f"{found.source} → {found.translation}", width, "  ")]
+    lines += wrapped(chosen.title(translate), width, "  ")
+    for first in range(0, len(columns), together):
+        places = range(first, min(first + together, len(columns)))
+        lines += ["", " " * beside + "".join(Padded(str(place + 1), CELL, right=True) for place in places)]
+        lines += [_row(Padded(name, beside), chosen, row, places) for row, name in enumerate(names)]
+    lines += ["", *_numbered(columns, width)]
+    if chosen.kind == "cross":
+        lines += ["", *wrapped(f"{translate('alignment of words')}: {' '.join(word_links(found))}", width, "  ")]
+    return "\n".join(lines)
 
 
-def fact_lines(facts: list[HeadFacts], width: int, translate: Translate) -> Iterator[str]:
-    """A line for each head: how spread its weights are, how far it looks, and how often at a neighbour."""
-    names = [translate(msg("layer, head")), *(f"{one.kind} {one.layer}, {one.head}" for one in facts)]
-    numbers = {
-        msg("entropy"): [one.entropy for one in facts],
-        msg("distance"): [one.distance for one in facts],
-        "-1": [one.before for one in facts],
-        "0": [one.same for one in facts],
-        "+1": [one.after for one in facts],
-        msg("largest"): [one.largest for one in facts],
-    }
-    yield from wrapped(
-        translate(msg("each head: entropy in nats, distance in positions, mean weight at offsets, largest weight")),
-        width, "  ",
-    )  # fmt: skip
-    columns = [[translate(name), *(f"{value:.2f}" for value in values)] for name, values in numbers.items()]
-    yield from table_lines(names, columns, width)
-
-
-def reason_lines(found: SentenceAttention, why: Reasons, width: int, translate: Translate) -> Iterator[str]:
-    """The scores of each source piece, and the area under each method's deletion curve."""
-    scores = why.attributions.scores
-    yield from wrapped(translate(NO_EXPLANATION), width, "  ")
-    letters = dict(zip([*scores, "random"], "abcdefghijkl", strict=False))
-    names = ["", *(visible(piece.text) for piece in found.source_pieces)]
-    columns = [[letters[name], *(f"{value:.3f}" for value in values)] for name, values in scores.items()]
-    yield from wrapped(
-        translate(msg("scores of the source pieces, the mean of all pieces of the translation")), width, "  "
+def _row(name: str, chosen: ChosenMap, row: int, places: Sequence[int]) -> str:
+    masked = [chosen.kind == "decoder" and place > row for place in places]
+    return name + "".join(
+        " " + (MASKED if hidden else _cell(chosen.weights[row, place]))
+        for place, hidden in zip(places, masked, strict=True)
     )
-    yield from table_lines(names, columns, width)
-    yield ""
-    yield from wrapped(
-        translate(
-            msg("area under the deletion curve in nats: the lower, the better the method says what the model goes by")
-        ),
-        width, "  ",
-    )  # fmt: skip
-    for curve in sorted(why.curves, key=lambda one: one.area):
-        line = f"{curve.area:9.3f}  {letters[curve.method]}  {translate(METHODS[curve.method])}"
-        yield from wrapped(line, width, " " * 14)
-    for name, reason in why.attributions.left_out.items():
-        yield from wrapped(f"{translate(METHODS[name])}: {translate(reason)}", width, "  ")
 
 
-def look_lines(inside: LookInside, choice: MapChoice, width: int, translate: Translate) -> Iterator[str]:
-    """All of it; of the facts those of the chosen kind, layer and head."""
-    if inside.removed is not None and inside.changed is not None:
-        texts = {
-            translate(msg("with all heads")): inside.attention.translation,
-            translate(msg(f"without {inside.removed}")): inside.changed.text,
-        }
-        for name, text in texts.items():
-            yield from wrapped(f"{name}: {one_line(text)}", width, "  ")
-        yield ""
-    yield from attention_lines(inside.attention, choice, width, translate)
-    yield ""
-    chosen = [one for one in inside.facts if one.kind == choice.kind and choice.layer in (None, one.layer)]
-    yield from fact_lines([one for one in chosen if choice.head in (None, one.head)], width, translate)
-    if inside.reasons is not None:
-        yield ""
-        yield from reason_lines(inside.attention, inside.reasons, width, translate)
+def _numbered(names: Sequence[str], width: int) -> Iterator[str]:
+    """Which name each number stands for, as many on a line as fit."""
+    line = ""
+    for number, name in enumerate(names, start=1):
+        entry = f"{number} {visible(name)}"
+        if line and shown_width(line) + 2 + shown_width(entry) > width:
+            yield line
+            line = ""
+        line += f"  {entry}" if line else entry
+    yield line
+
+
+def _cell(weight: float) -> str:
+    shade = SHADES[sum(weight >= step for step in STEPS)]
+    if weight < SMALLEST:
+        return "   ·"
+    return shade + ("1.0" if weight >= 0.995 else f"{weight:.2f}".removeprefix("0"))
+
+
+def _fitted(text: str) -> str:
+    while shown_width(text) > LONGEST_ROW:
+        text = text[:-2] + "…"
+    return text
+
+
+def word_links(found: SentenceAttention) -> Iterator[str]:
+    """For each word of the translation its source word, as 0-0 1-2 (Pharaoh's format), by the mean of all heads.
+
+    Words stand between white space. Of a word's pieces the weights are added up, over both sides.
+    """
+    weights = ChosenMap.of(found, "cross").weights
+    sources = [_pieces_of(word, [one.span for one in found.source_pieces]) for word in _words(found.source)]
+    for number, word in enumerate(_words(found.translation)):
+        rows = _pieces_of(word, [one.span for one in found.target_pieces])
+        sums = [weights[np.ix_(rows, columns)].sum() for columns in sources]
+        if sums and max(sums) > 0:
+            yield f"{int(np.argmax(sums))}-{number}"
+
+
+def _words(text: str) -> list[tuple[int, int]]:
+    return [match.span() for match in re.finditer(r"\S+", text)]
+
+
+def _pieces_of(word: tuple[int, int], spans: Sequence[tuple[int, int] | None]) -> list[int]:
+    return [place for place, span in enumerate(spans) if span and max(word[0], span[0]) < min(word[1], span[1])]

@@ -1,17 +1,13 @@
-"""Worked examples as a page that calculates them anew: one HTML file, with what `page/` of the source is built into.
+"""Worked examples as a page that calculates them anew, shows each step with its operands, and lets a reader edit them.
 
-The page shows each step of the example with its operands, lets a reader edit what is given, and holds its own values
-against Python's.
+The page holds its own values against Python's.
 """
 
-from importlib.resources import files
 from typing import Any
 
-from markupsafe import Markup
-
-from openwork.base.pages import render, translator
+from openwork.base.pages import translator
+from openwork.inspection.page import app_page
 from openwork.inspection.trace import Printed, Trace, title_of
-from openwork.study.page.content import script_hash, script_text
 
 EXAMPLES = frozenset({"002-8", "002-8-shifted"})
 """The examples that the page can calculate."""
@@ -27,16 +23,7 @@ def step_page(trace: Trace, language: str) -> str:
     Raises:
         KeyError: the page cannot calculate this example.
     """
-    script = _built("page.js")
-    return render(
-        "step.html",
-        language,
-        title=trace.title,
-        style=Markup(_built("style.css")),
-        script=Markup(script),
-        script_hash=script_hash(script),
-        content=Markup(script_text(page_content(trace))),
-    )
+    return app_page(trace.title, {"step": page_content(trace)}, language)
 
 
 def page_content(trace: Trace) -> dict[str, Any]:
@@ -76,7 +63,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain(one) for one in value]
     return value if value != float("-inf") else "-inf"
-
-
-def _built(name: str) -> str:
-    return files(__name__).joinpath("static", name).read_text(encoding="utf-8").strip()

@@ -1,0 +1,145 @@
+// The Attention screen: every layer, head and kind of a translation, one of them large.
+import { computed, signal } from "@preact/signals";
+import type { JSX } from "preact";
+import type { Screen } from "../shell/address";
+import { save } from "../shell/save";
+import { said, t } from "../shell/texts";
+import { bundle, client, lines, text } from "../translate/state";
+import { KINDS, type WrittenAttention } from "./data";
+import { csvOf, pngOf, svgOf, type Titles } from "./drawing";
+import { HeatMap } from "./HeatMap";
+import { LEVELS, type Shown } from "./levels";
+import { Lines } from "./Lines";
+import { Panel } from "./Panel";
+import { TOGETHER, asLines, attention, follow, heads, kind, layer, level, parameters, shown, symbolsHidden, take, type Heads } from "./state";
+import { Thumbnails } from "./Thumbnails";
+
+const problem = signal("");
+const isWorking = signal(false);
+const layerCount = computed(() => attention.value?.layers.filter((one) => one.kind === kind.value).length ?? 0);
+const headCount = computed(() => attention.value?.layers.find((one) => one.kind === kind.value && one.layer === layer.value)?.heads.length ?? 0);
+
+async function ask(written: string): Promise<void> {
+  const { name = "", source = "", target = "" } = bundle.value ?? {};
+  isWorking.value = true;
+  problem.value = "";
+  try {
+    const found = await client.ask<WrittenAttention>("/v1/attention", { bundle: name, text: written }, AbortSignal.timeout(60_000));
+    take(found, source, target);
+  } catch (error) {
+    problem.value = error instanceof Error ? error.message : String(error);
+  }
+  isWorking.value = false;
+}
+
+function Ask(): JSX.Element {
+  const first = lines.value.find((line) => line.value.source.trim())?.value.source ?? text.value.split("\n")[0] ?? "";
+  const send = (event: Event): void => {
+    event.preventDefault();
+    const written = new FormData(event.currentTarget as HTMLFormElement).get("sentence");
+    if (typeof written === "string" && written.trim()) void ask(written.trim());
+  };
+  return (
+    <form class="ask" onSubmit={send}>
+      <label for="sentence">{t("attention.sentence")}</label>
+      <input id="sentence" name="sentence" dir="auto" autocomplete="off" defaultValue={attention.value?.source ?? first} />
+      <button type="submit" disabled={isWorking.value}>{t("attention.show")}</button>
+      <span role="status" class="problem">{problem.value}</span>
+    </form>
+  );
+}
+
+function pickHeads(value: string): void {
+  heads.value = (TOGETHER as readonly string[]).includes(value) ? (value as Heads) : Number(value);
+}
+
+function numbered(count: number, name: (number: number) => string): JSX.Element[] {
+  return Array.from({ length: count }, (_, number) => <option key={number} value={number}>{name(number + 1)}</option>);
+}
+
+function Controls(): JSX.Element {
+  return (
+    <section class="tools" aria-label={t("attention.controls")}>
+      <label>{t("attention.kind")} <select value={kind.value} onChange={(event) => (kind.value = event.currentTarget.value as typeof kind.value)}>
+        {KINDS.map((name) => <option key={name} value={name}>{said(`kind.${name}`)}</option>)}
+      </select></label>
+      <label>{t("attention.layer")} <select value={layer.value} onChange={(event) => (layer.value = Number(event.currentTarget.value))}>{numbered(layerCount.value, String)}</select></label>
+      <label>{t("attention.heads")} <select value={String(heads.value)} onChange={(event) => pickHeads(event.currentTarget.value)}>
+        {TOGETHER.map((name) => <option key={name} value={name}>{said(`heads.${name}`)}</option>)}
+        {numbered(headCount.value, (number) => t("attention.one", { n: number }))}
+      </select></label>
+      <label>{t("attention.level")} <select value={level.value} onChange={(event) => (level.value = event.currentTarget.value as typeof level.value)}>
+        {LEVELS.map((name) => <option key={name} value={name}>{said(`level.${name}`)}</option>)}
+      </select></label>
+      <button type="button" data-tool="symbols" aria-pressed={symbolsHidden.value} onClick={() => (symbolsHidden.value = !symbolsHidden.value)}>{t("attention.hide")}</button>
+      <button type="button" data-tool="lines" aria-pressed={asLines.value} onClick={() => (asLines.value = !asLines.value)}>{t("attention.asLines")}</button>
+    </section>
+  );
+}
+
+function titles(): Titles {
+  const name = typeof heads.value === "number" ? t("attention.one", { n: heads.value + 1 }) : said(`heads.${heads.value}`);
+  return {
+    title: `${said(`kind.${kind.value}`)}, ${t("attention.layer")} ${layer.value + 1}, ${name}`,
+    rows: said(`rows.${kind.value}`), columns: said(`columns.${kind.value}`), scale: t("attention.weight"),
+  };
+}
+
+function Files({ of }: { readonly of: Shown }): JSX.Element {
+  const name = `attention-${kind.value}-${layer.value + 1}-${typeof heads.value === "number" ? heads.value + 1 : heads.value}`;
+  const svg = (): string => svgOf(of, titles());
+  return (
+    <p class="files">
+      {t("attention.save")}{" "}
+      <button type="button" data-save="svg" onClick={() => save(new Blob([svg()], { type: "image/svg+xml" }), `${name}.svg`)}>SVG</button>{" "}
+      <button type="button" data-save="png" onClick={() => void pngOf(svg()).then((blob) => save(blob, `${name}.png`))}>PNG</button>{" "}
+      <button type="button" data-save="csv" onClick={() => save(new Blob(["\ufeff", csvOf(of)], { type: "text/csv" }), `${name}.csv`)}>CSV</button>
+    </p>
+  );
+}
+
+function Large({ of }: { readonly of: Shown }): JSX.Element {
+  const { title, rows, columns } = titles();
+  return (
+    <>
+      <h2>{title}</h2>
+      <p class="where">{t("attention.axes", { rows, columns })}</p>
+      {of.isRenormalised && <p><span class="badge">{t("attention.renormalised")}</span></p>}
+      {level.value !== "piece" && <p class="where">{t("attention.joined")}</p>}
+      {heads.value === "rollout" && <p class="where">{t("attention.rollout")}</p>}
+      {asLines.value ? <Lines {...of} /> : <HeatMap {...of} />}
+      <Files of={of} />
+    </>
+  );
+}
+
+function AttentionView(isServed: boolean): JSX.Element {
+  const [of, large] = [attention.value, shown.value];
+  return (
+    <>
+      {of && <Controls />}
+      <div class="attention">
+        {of && <Thumbnails of={of} />}
+        <main class="centre" id="centre" tabIndex={-1}>
+          {isServed && <Ask />}
+          {of && <p class="pair"><bdi lang={bundle.value?.source || undefined}>{of.source}</bdi> → <bdi lang={bundle.value?.target || undefined}>{of.translation}</bdi></p>}
+          {large ? <Large of={large} /> : <p class="muted">{t("attention.empty")}</p>}
+        </main>
+        {large && <Panel shown={large} ofPieces={level.value === "piece" && !symbolsHidden.value} />}
+      </div>
+    </>
+  );
+}
+
+export interface AttentionContent extends WrittenAttention {
+  readonly languages: readonly [string, string];
+}
+
+/** Takes the weights in the page; without any, a sentence is asked of the server. */
+export function attentionScreen(content: AttentionContent | undefined, isServed: boolean): Screen {
+  if (content) take(content, ...content.languages);
+  return {
+    name: "attention", label: "app.attention", View: () => AttentionView(isServed), title: () => t("attention.title"),
+    parameters, follow, entry: () => `${kind.value} ${layer.value} ${heads.value}`,
+  };
+}

@@ -1,0 +1,98 @@
+// Pieces joined into words or cut into characters: weights to what is joined are summed, those of what is joined averaged.
+import { wordsOf } from "../translate/words";
+import type { Weights } from "./data";
+
+export type Level = "piece" | "word" | "character";
+export const LEVELS: readonly Level[] = ["piece", "word", "character"];
+
+/** A row or a column: its label, and how much of each piece it has (1: all of it). */
+export interface Unit {
+  readonly label: string;
+  readonly special: boolean;
+  readonly pieces: readonly { readonly place: number; readonly share: number }[];
+}
+
+interface Piece {
+  readonly label: string;
+  readonly start: number | null;
+  readonly end: number | null;
+  readonly special: boolean;
+}
+
+/** A piece's spaces shown, so that " the" is "␣the". */
+export function visible(text: string): string {
+  return text.replaceAll(" ", "␣").replaceAll("\u3000", "␣").replaceAll("\t", "⇥").replaceAll("\n", "⏎") || "∅";
+}
+
+function whole(place: number, { label, special }: Piece): Unit {
+  return { label: visible(label), special, pieces: [{ place, share: 1 }] };
+}
+
+interface Part {
+  readonly text: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** How much of a span a part has: its characters that are not white space, as a share of the span's. */
+function share(characters: readonly string[], start: number, end: number, part: Part): number {
+  const count = (from: number, to: number): number => characters.slice(from, to).filter((one) => one.trim() !== "").length;
+  const all = count(start, end);
+  return all === 0 ? 0 : count(Math.max(start, part.start), Math.min(end, part.end)) / all;
+}
+
+function partsOf(text: string, level: Level, language: string): Part[] {
+  if (level === "word") return wordsOf(text, language).filter(({ text: word }) => word.trim() !== "");
+  const characters = Array.from(text);
+  return characters.flatMap((one, start) => (one.trim() === "" ? [] : [{ text: one, start, end: start + 1 }]));
+}
+
+/** The units of a text in order; symbols stay units of their own. Pieces of several parts are shared among them. */
+export function unitsOf(text: string, pieces: readonly Piece[], level: Level, language: string): readonly Unit[] {
+  if (level === "piece") return pieces.map((piece, place) => whole(place, piece));
+  const characters = Array.from(text);
+  const found = partsOf(text, level, language).map((part) => ({
+    label: part.text,
+    special: false,
+    pieces: pieces.flatMap(({ start, end, special }, place) => {
+      if (special || start === null || end === null) return [];
+      const of = share(characters, start, end, part);
+      return of > 0 ? [{ place, share: of }] : [];
+    }),
+  }));
+  const symbols = pieces.map((piece, place) => [piece, place] as const).filter(([{ special, start }]) => special || start === null);
+  const before = symbols.filter(([, place]) => place === 0 && pieces.length > 1);
+  const after = symbols.filter((one) => !before.includes(one));
+  const units = (some: typeof symbols): Unit[] => some.map(([piece, place]) => whole(place, piece));
+  return [...units(before), ...found.filter(({ pieces: of }) => of.length > 0), ...units(after)];
+}
+
+/** The map of units: a weight is summed over a column's pieces and averaged over a row's. */
+export function joined(weights: Weights, rows: readonly Unit[], columns: readonly Unit[]): Weights {
+  return rows.map(({ pieces: own }) => {
+    const total = own.reduce((sum, { share: part }) => sum + part, 0) || 1;
+    return Float64Array.from(columns, ({ pieces }) =>
+      own.reduce((sum, row) => sum + row.share * pieces.reduce((part, column) => part + column.share * (weights[row.place]?.[column.place] ?? 0), 0), 0) / total,
+    );
+  });
+}
+
+export interface Shown {
+  readonly weights: Weights;
+  readonly rows: readonly Unit[];
+  readonly columns: readonly Unit[];
+  /** Rows were divided by what is left of them, so that they add up to 1 again. */
+  readonly isRenormalised: boolean;
+}
+
+/** Leaves out symbols, and divides each row by what is left of it. */
+export function withoutSymbols({ weights, rows, columns }: Shown): Shown {
+  const [up, across] = [rows, columns].map((units) => units.flatMap(({ special }, place) => (special ? [] : [place]))) as [number[], number[]];
+  const kept = up.map((row) => {
+    const left = Float64Array.from(across, (column) => weights[row]?.[column] ?? 0);
+    const sum = left.reduce((total, one) => total + one, 0);
+    return sum > 0 ? left.map((one) => one / sum) : left;
+  });
+  const pick = (units: readonly Unit[], places: readonly number[]): Unit[] => places.flatMap((place) => units[place] ?? []);
+  return { weights: kept, rows: pick(rows, up), columns: pick(columns, across), isRenormalised: across.length < columns.length };
+}

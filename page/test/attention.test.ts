@@ -1,0 +1,81 @@
+import { expect, test } from "vitest";
+import { facts, maximum, mean, rollout } from "../src/attention/combine";
+import { read, type Attention, type Weights, type WrittenAttention } from "../src/attention/data";
+import { joined, unitsOf, withoutSymbols, type Unit } from "../src/attention/levels";
+
+const rows = (...values: number[][]): Weights => values.map((row) => Float64Array.from(row));
+const plain = (weights: Weights): number[][] => weights.map((row) => [...row]);
+
+function base64(values: readonly number[]): string {
+  const bytes = new DataView(new ArrayBuffer(2 * values.length));
+  values.forEach((value, place) => bytes.setUint16(2 * place, Math.round(65535 * value), true));
+  return btoa(String.fromCharCode(...new Uint8Array(bytes.buffer)));
+}
+
+const written: WrittenAttention = {
+  source: "a", translation: "b",
+  sourcePieces: [{ text: "a", start: 0, end: 1, special: false }, { text: "</s>", start: null, end: null, special: true }],
+  targetPieces: [{ input: "<s>", predicted: "b", logProbability: -0.1, start: 0, end: 1, special: false }],
+  maps: [{ kind: "cross", layer: 0, heads: 2, rows: 1, columns: 2, weights: base64([0.25, 0.75, 1, 0]) }],
+};
+
+test("weights are read head by head within half a step of 1 in 65,535", () => {
+  const [layer] = read(written).layers;
+  expect(layer?.heads.length).toBe(2);
+  expect(layer?.heads[0]?.[0]?.[0]).toBeCloseTo(0.25, 4);
+  expect(layer?.heads[1]?.[0]?.[0]).toBe(1);
+  expect(() => read({ ...written, maps: [{ ...written.maps[0]!, rows: 2 }] })).toThrow(RangeError);
+});
+
+test("mean and maximum over heads", () => {
+  const heads = [rows([0.2, 0.8]), rows([0.6, 0.4])];
+  expect(plain(mean(heads))[0]?.[0]).toBeCloseTo(0.4);
+  expect(plain(maximum(heads))).toEqual([[0.6, 0.8]]);
+});
+
+// Worked by hand. A = [[1, 0], [0.5, 0.5]] with the residual: R = [[1, 0], [0.25, 0.75]]; R R = [[1, 0], [0.4375, 0.5625]].
+test("rollout is the product of the layers with their residuals", () => {
+  const layer = (kind: "encoder" | "cross", number: number, weights: Weights): Attention["layers"][number] => ({ kind, layer: number, heads: [weights] });
+  const a = rows([1, 0], [0.5, 0.5]);
+  const of: Attention = { ...read(written), layers: [layer("encoder", 0, a), layer("encoder", 1, a), layer("cross", 0, rows([0.5, 0.5]))] };
+  expect(plain(rollout(of, "encoder", 0))).toEqual([[1, 0], [0.25, 0.75]]);
+  expect(plain(rollout(of, "encoder", 1))).toEqual([[1, 0], [0.4375, 0.5625]]);
+  expect(plain(rollout(of, "cross", 0))).toEqual([[0.71875, 0.28125]]);
+});
+
+test("facts of a head that looks at the position before", () => {
+  const found = facts(rows([1, 0, 0], [1, 0, 0], [0, 1, 0]));
+  expect(found).toMatchObject({ entropy: 0, largest: 1, previous: 2 / 3, same: 1 / 3, next: 0, distance: 2 / 3 });
+  expect(facts(rows([0.5, 0.5])).entropy).toBeCloseTo(Math.log(2));
+});
+
+const piece = (label: string, start: number | null, end: number | null): { label: string; start: number | null; end: number | null; special: boolean } =>
+  ({ label, start, end, special: start === null });
+
+test("words take the pieces that they are made of, and symbols stay at their ends", () => {
+  const units = unitsOf("red hats", [piece("re", 0, 2), piece("d", 2, 3), piece(" hats", 3, 8), piece("</s>", null, null)], "word", "en");
+  expect(units.map(({ label }) => label)).toEqual(["red", "hats", "</s>"]);
+  expect(units[0]?.pieces.map(({ place }) => place)).toEqual([0, 1]);
+  expect(units[1]?.pieces).toEqual([{ place: 2, share: 1 }]);
+});
+
+test("a piece of several Chinese characters is shared among them", () => {
+  const units = unitsOf("我爱猫", [piece("我爱", 0, 2), piece("猫", 2, 3)], "character", "zh");
+  expect(units.map(({ label }) => label)).toEqual(["我", "爱", "猫"]);
+  expect(units[0]?.pieces).toEqual([{ place: 0, share: 0.5 }]);
+});
+
+test("a weight is summed over sources and averaged over queries, so that rows keep their sum", () => {
+  const unit = (...places: number[]): Unit => ({ label: "", special: false, pieces: places.map((place) => ({ place, share: 1 })) });
+  const found = joined(rows([0.2, 0.3, 0.5], [0.6, 0.2, 0.2]), [unit(0, 1)], [unit(0, 1), unit(2)]);
+  expect(found[0]?.[0]).toBeCloseTo(0.65);
+  expect(found[0]?.[1]).toBeCloseTo(0.35);
+});
+
+test("without symbols a row is divided by what is left", () => {
+  const unit = (special: boolean): Unit => ({ label: "", special, pieces: [] });
+  const found = withoutSymbols({ weights: rows([0.1, 0.3, 0.6]), rows: [unit(false)], columns: [unit(false), unit(false), unit(true)], isRenormalised: false });
+  expect(plain(found.weights)[0]?.[0]).toBeCloseTo(0.25);
+  expect(found.isRenormalised).toBe(true);
+  expect(withoutSymbols({ ...found, isRenormalised: false }).isRenormalised).toBe(false);
+});

@@ -1,0 +1,1 @@
+"""Routes by which the page shows how a translation comes about."""

@@ -1,0 +1,189 @@
+"""The Attention screen in a browser: its cells are the captured weights, and it stays usable with 512 pieces."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from browsing import Watched, in_a_browser, opened_browser
+from openwork.inspection.page import app_page
+from serving.running import RunningServer, running
+
+if TYPE_CHECKING:
+    from openwork.bundles.bundle import Bundle
+
+for name in ("fastapi", "uvicorn", "prometheus_client"):
+    pytest.importorskip(name, reason="needs the extra serve")
+pytestmark = in_a_browser
+PHONE = {"width": 390, "height": 844}
+WEIGHTS = """() => [...document.querySelectorAll('.heat tbody tr')].map((row) =>
+    [...row.querySelectorAll('td')].map((cell) => Number(cell.dataset.weight)))"""
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with opened_browser() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def folder(tiny_bundle: "Bundle", tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from openwork.bundles.bundle import write_bundle
+
+    place = tmp_path_factory.mktemp("served") / "tiny"
+    write_bundle(place, replace(tiny_bundle, settings=tiny_bundle.settings))
+    return place
+
+
+@pytest.fixture(scope="module")
+def server(folder: Path) -> Iterator[RunningServer]:
+    with running(folder, workers=1) as started:
+        yield started
+
+
+def written(bundle: "Bundle", source: str, translation: str) -> dict[str, Any]:
+    from openwork.inference.attention_maps.capture import attention_of
+
+    return {**attention_of(bundle, source, translation).to_json(), "languages": ["en", "de"]}
+
+
+def page_of(tmp_path: Path, content: dict[str, Any]) -> str:
+    file = tmp_path / "attention.html"
+    file.write_text(app_page("attention", {"attention": content}), encoding="utf-8")
+    return file.as_uri()
+
+
+def test_cells_are_the_captured_weights(browser: Any, tiny_bundle: "Bundle", tmp_path: Path) -> None:
+    from openwork.inference.attention_maps.capture import attention_of
+
+    content = written(tiny_bundle, "a b c", "c b")
+    watched = Watched(browser, f"{page_of(tmp_path, content)}#/attention?l=en", ".heat")
+    page, captured = watched.page, attention_of(tiny_bundle, "a b c", "c b")
+    for layer in captured.layers:
+        for head, weights in enumerate(layer.weights):
+            page.click(f".thumbnail[data-head='{layer.kind} {layer.layer} {head}']")
+            shown = np.array(page.evaluate(WEIGHTS))
+            np.testing.assert_allclose(shown, weights, atol=1e-5)
+            np.testing.assert_allclose(shown.sum(-1), 1.0, atol=1e-4)
+    page.click(".thumbnail[data-head^='decoder']")
+    positions = len(captured.target_pieces)
+    assert page.locator(".heat td.masked").count() == positions * (positions - 1) // 2
+    assert page.locator(".heat tbody th").first.inner_text().startswith("<s> → ")
+    watched.end()
+
+
+def test_keys_move_in_the_map_and_the_address_leads_back(browser: Any, tiny_bundle: "Bundle", tmp_path: Path) -> None:
+    address = page_of(tmp_path, written(tiny_bundle, "a b c", "c b"))
+    watched = Watched(browser, f"{address}#/attention?l=en&k=encoder", ".heat")
+    page = watched.page
+    assert page.locator(".heat td[tabindex='0']").count() == 1
+    page.focus(".heat td[tabindex='0']")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("() => location.hash.includes('c=2,2')")
+    chosen = page.inner_text(".panel .cell")
+    again = Watched(browser, page.url, ".heat")
+    assert again.page.inner_text(".panel .cell") == chosen
+    again.end()
+    watched.end()
+
+
+def test_symbols_are_hidden_and_the_badge_says_so(browser: Any, tiny_bundle: "Bundle", tmp_path: Path) -> None:
+    watched = Watched(browser, f"{page_of(tmp_path, written(tiny_bundle, 'a b c', 'c b'))}#/attention?l=en", ".heat")
+    page = watched.page
+    assert page.locator(".badge").count() == 0
+    page.click("[data-tool=symbols]")
+    page.wait_for_selector(".badge")
+    shown = np.array(page.evaluate(WEIGHTS))
+    np.testing.assert_allclose(shown.sum(-1), 1.0, atol=1e-9)
+    page.click("[data-tool=lines]")
+    page.wait_for_selector(".lines-map line", state="attached")  # a level line has no height
+    watched.end()
+
+
+def test_files_have_title_axes_legend_and_numbers(browser: Any, tiny_bundle: "Bundle", tmp_path: Path) -> None:
+    content = written(tiny_bundle, "a b c", "c b")
+    content["sourcePieces"][0]["text"] = HOSTILE
+    watched = Watched(browser, f"{page_of(tmp_path, content)}#/attention?l=en", ".heat")
+    page, saved = watched.page, {}
+    for kind in ("svg", "png", "csv"):
+        with page.expect_download() as waiting:
+            page.click(f"[data-save={kind}]")
+        waiting.value.save_as(tmp_path / f"map.{kind}")
+        saved[kind] = (tmp_path / f"map.{kind}").read_bytes()
+    from xml.etree import ElementTree
+
+    root = ElementTree.fromstring(saved["svg"])
+    texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert "Cross-attention, Layer 1, mean of all heads" in texts and "weight" in texts and "source" in texts
+    assert HOSTILE.replace(" ", "␣") in texts and b"<img" not in saved["svg"]
+    assert saved["png"].startswith(b"\x89PNG") and saved["csv"].count(b"\r\n") == 1 + len(content["targetPieces"])
+    assert page.locator("img").count() == 0
+    watched.end()
+
+
+def test_512_pieces_open_with_few_elements(browser: Any, tmp_path: Path) -> None:
+    import base64
+
+    size, heads = 512, 4
+    weights = np.full((heads, size, size), 1 / size)
+    shares = base64.b64encode(np.round(weights * 65_535).astype("<u2").tobytes()).decode()
+    piece = {"start": None, "end": None, "special": True}
+    content = {
+        "source": "x", "translation": "y", "languages": ["en", "de"],
+        "sourcePieces": [{"text": f"s{n}", **piece} for n in range(size)],
+        "targetPieces": [{"input": "i", "predicted": f"t{n}", "logProbability": -1, **piece} for n in range(size)],
+        "maps": [
+            {"kind": kind, "layer": layer, "heads": heads, "rows": size, "columns": size, "weights": shares}
+            for kind in ("encoder", "decoder", "cross")
+            for layer in range(2)
+        ],
+    }  # fmt: skip
+    watched = Watched(browser, f"{page_of(tmp_path, content)}#/attention?l=en", ".drawing")
+    assert watched.page.evaluate("document.querySelectorAll('*').length") < 5000
+    watched.page.focus(".drawing")
+    watched.page.keyboard.press("ArrowDown")
+    assert "t1 attends to s0" in str(watched.page.get_attribute(".drawing", "aria-label"))
+    watched.end()
+
+
+def test_a_sentence_is_asked_of_the_server(browser: Any, server: RunningServer) -> None:
+    watched = Watched(browser, f"http://127.0.0.1:{server.port}/#/attention?l=en", "#sentence", offline=False)
+    page = watched.page
+    page.fill("#sentence", "d e")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".heat")
+    answer = server.ask("POST", "/v1/attention", {"text": "d e"})
+    assert answer.status == 200 and answer.json["translation"] == server.texts("d e")[0]
+    assert page.locator(".pair bdi").all_inner_texts()[0] == "d e"
+    assert page.locator(".heat tbody tr").count() == len(answer.json["targetPieces"])
+    watched.end()
+
+
+def test_what_the_route_refuses(server: RunningServer) -> None:
+    for text in ("", "a\nb", "a" * 3000):
+        refused = server.ask("POST", "/v1/attention", {"text": text})
+        assert refused.status == 400 and "one line" in refused.json["error"]
+    assert server.ask("POST", "/v1/attention", {"text": "a", "bundle": "none"}).status == 400
+
+
+@pytest.mark.parametrize(("language", "scheme"), [("en", "light"), ("zh", "dark")])
+def test_axe_finds_nothing_and_a_phone_does_not_scroll_sideways(
+    browser: Any, tiny_bundle: "Bundle", tmp_path: Path, language: str, scheme: str
+) -> None:
+    address = page_of(tmp_path, written(tiny_bundle, "a b c d e f g h", "h g f e d c b a"))
+    for more in ("", "&g=1&x=1", "&k=decoder&h=0"):
+        watched = Watched(
+            browser, f"{address}#/attention?l={language}{more}", ".panel", viewport=PHONE, color_scheme=scheme
+        )
+        assert watched.axe_findings() == "" and not watched.is_wider_than_a_phone
+        watched.end()
+
+
+def test_content_is_plain_json(tiny_bundle: "Bundle") -> None:
+    assert json.loads(json.dumps(written(tiny_bundle, "a b", "b a"), allow_nan=False))["source"] == "a b"
