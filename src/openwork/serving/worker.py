@@ -7,10 +7,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from openwork.base.errors import OpenworkError, UsageError
+from openwork.base.errors import OpenworkError
 from openwork.bundles.bundle import Bundle
 from openwork.decoding.scoring import GivenUp
-from openwork.inference.attention_maps.capture import AttentionCapture
 from openwork.inference.continuation.continuer import Continuer
 from openwork.inference.continuation.text import Prompt
 from openwork.inference.documents.aligning import Aligner
@@ -20,6 +19,7 @@ from openwork.inference.requests import Request
 from openwork.inference.scorer import Scorer
 from openwork.inference.settings import settings_over
 from openwork.inference.translator import BatchTranslator
+from openwork.serving.inspecting.looking import looked
 from openwork.serving.messages import receive, send, shown
 from openwork.text.languages import can_tell_languages
 
@@ -75,8 +75,9 @@ class ServedBundle:
         answers = [[shown(one) for one in best] for best in ranked]
         if first["align"]:
             self._add_alignments(texts, answers, explain=first["explain"])
-        if first["attend"]:
-            self._add_attention(texts, answers)
+        if first["attend"] is not None:
+            for text, (own, *_), (best, *_) in zip(texts, found, answers, strict=True):
+                best["attention"] = looked(self.bundle, text, own, first["attend"])
         if count := first["next_pieces"]:
             listed = translator.alternatives(texts, requests, position=first["position"], count=count)
             for (best, *_), pieces in zip(answers, listed, strict=True):
@@ -92,14 +93,6 @@ class ServedBundle:
             scored = self.scorer.score(list(zip(texts, translations, strict=True)))
             for (best, *_), score in zip(answers, scored, strict=True):
                 best["tokens"] = score.to_json()["tokens"]
-
-    def _add_attention(self, texts: list[str], answers: list[list[dict[str, Any]]]) -> None:
-        """Adds what each head attends to, with `failed` where that cannot be shown."""
-        for text, (best, *_) in zip(texts, answers, strict=True):
-            try:
-                best["attention"] = AttentionCapture(self.bundle).of(text, best["text"]).to_json()
-            except UsageError as error:
-                best["attention"] = {"failed": f"{error.what}; {error.why}"}
 
 
 def _listed(value: Any) -> Any:

@@ -8,12 +8,13 @@ import pytest
 import torch
 
 from inference.attention_maps.bundles import bundle_of
+from openwork.base.errors import OpenworkError
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.bundles.bundle import Bundle
-from openwork.inference.attention_maps import attribution
+from openwork.inference.attention_maps import attribution, deletion
 from openwork.inference.attention_maps.attribution import STEPS, Attributions, attributions
 from openwork.inference.attention_maps.capture import SentenceAttention, attention_of
-from openwork.inference.attention_maps.deletion import SEEDS, DeletionCurve, Reasons, reasons
+from openwork.inference.attention_maps.deletion import SEEDS, DeletionCurve, Reasons, deletion_curves, reasons
 from openwork.inference.attention_maps.forced import ForcedTranslation
 from openwork.inference.attention_maps.value_zeroing import permits, value_zeroing, without_values
 from openwork.inference.scorer import Scorer
@@ -140,9 +141,20 @@ def test_the_first_deletion_is_the_occlusion_of_the_highest_score(found: Sentenc
 
 
 def test_area_worked_by_hand():
-    """Trapezoids of -1, -3, -4 over 0, .5, 1: (-2 - 3.5) / 2."""
-    assert DeletionCurve("x", (0, 1), np.array([-1.0, -3.0, -4.0])).area == pytest.approx(-2.75)
-    assert DeletionCurve("x", (), np.array([-1.0])).area == -1
+    """Trapezoids of -1, -3, -4 over 0, .5, 1: (-2 - 3.5) / 2; and over 0, .25, 1: -2 / 4 - 3.5 * 3 / 4."""
+    values = np.array([-1.0, -3.0, -4.0])
+    assert DeletionCurve("x", (0, 1), (0, 1, 2), values).area == pytest.approx(-2.75)
+    assert DeletionCurve("x", (0, 1, 2, 3), (0, 1, 4), values).area == pytest.approx(-3.125)
+    assert DeletionCurve("x", (), (0,), np.array([-1.0])).area == -1
+
+
+def test_of_a_long_source_several_pieces_go_at_a_time(
+    bundle: Bundle, found: SentenceAttention, why: Reasons, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(deletion, "POINTS", 2)
+    for short, whole in zip(deletion_curves(bundle, found, why.attributions.scores), why.curves, strict=True):
+        assert (short.removed, whole.removed) == ((0, 2, 4), (0, 1, 2, 3, 4)) and short.order == whole.order
+        np.testing.assert_allclose(short.log_probabilities, whole.log_probabilities[::2], atol=1e-4)
 
 
 def test_one_position_besides_all(bundle: Bundle, found: SentenceAttention):
@@ -153,8 +165,9 @@ def test_one_position_besides_all(bundle: Bundle, found: SentenceAttention):
     for name, scores in whole.attributions.scores.items():
         np.testing.assert_allclose(np.mean([one[name] for one in each], axis=0), scores, atol=1e-4, err_msg=name)
         np.testing.assert_array_equal(whole.of_position.scores[name], each[2][name])
-    with pytest.raises(IndexError):
+    with pytest.raises(OpenworkError, match="there is no target position 4") as refused:
         attributions(bundle, found, len(found.target_pieces))
+    assert refused.value.code == "E056" and refused.value.hint.endswith("the last one is 3")
 
 
 def test_a_piece_that_no_search_can_choose_does_not_count():

@@ -26,6 +26,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
+from openwork.base.errors import OpenworkError
 from openwork.base.messages import msg
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.bundles.bundle import Bundle
@@ -72,9 +73,16 @@ class Attributions:
 def attributions(bundle: Bundle, found: SentenceAttention, position: int | None = None) -> Attributions:
     """The scores of all methods that the model permits.
 
-    A piece of the translation that no search can choose (the unknown symbol) is left out of the mean. IndexError for a
-    position that the translation does not have.
+    A piece of the translation that no search can choose (the unknown symbol) is left out of the mean. OpenworkError for
+    a position that the translation does not have.
     """
+    last = len(found.target_pieces) - 1
+    if position is not None and not 0 <= position <= last:
+        raise OpenworkError(
+            f"there is no target position {position}",
+            hint=f"positions are counted from 0; the last one is {last}",
+            code="E056",
+        )
     forced = ForcedTranslation.of(AttentionCapture(bundle).model, found.source_ids, found.output_ids)
     weights = position_weights(found, position)
     gradients, value, baseline = gradient_scores(forced, weights)

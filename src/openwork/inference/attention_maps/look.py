@@ -5,7 +5,7 @@ from typing import Any
 
 from openwork.bundles.bundle import Bundle
 from openwork.inference.attention_maps.attribution import MOST_EXPLAINED
-from openwork.inference.attention_maps.capture import LONGEST, SentenceAttention, attention_of, own_translation
+from openwork.inference.attention_maps.capture import LONGEST, AttentionCapture, SentenceAttention, own_translation
 from openwork.inference.attention_maps.deletion import Reasons, reasons
 from openwork.inference.attention_maps.facts import HeadFacts, head_facts
 from openwork.inference.attention_maps.flow import ThroughLayers, through_layers
@@ -69,19 +69,24 @@ class LookInside:
         return values | (self.reasons.to_json() if self.reasons is not None else {})
 
 
-def look(bundle: Bundle, question: Question) -> LookInside:
-    """The answer to a question. UsageError as of `attention_of`; IndexError for no such position."""
+def look(bundle: Bundle, question: Question, own: Translation | None = None) -> LookInside:
+    """The answer to a question. UsageError as of `attention_of`; OpenworkError for no such position.
+
+    `own`: the bundle's own translation, where it is known already.
+    """
     if question.without is not None:
         check_removable(bundle, question.without)
-    longest = MOST_EXPLAINED if question.why else LONGEST
-    found = attention_of(bundle, question.text, question.translation, longest)
-    removed = None if question.without is None else _removed(bundle, question, question.without, found)
+    capture = AttentionCapture(bundle, MOST_EXPLAINED if question.why else LONGEST)
+    if own is None and (question.translation is None or question.without is not None):
+        own = own_translation(bundle, question.text)
+    if question.translation is None:
+        assert own is not None
+        found = capture.of(question.text, own.text, own.pieces)
+    else:
+        found = capture.of(question.text, question.translation)
+    removed = None
+    if question.without is not None and own is not None:
+        removed = RemovedHead(question.without, own.text, translate_without(bundle, question.text, question.without))
     why = reasons(bundle, found, question.position) if question.why else None
     through = through_layers(found, with_flow=question.why)
     return LookInside(found, head_facts(found.layers), through, removed, why)
-
-
-def _removed(bundle: Bundle, question: Question, head: HeadName, found: SentenceAttention) -> RemovedHead:
-    given = question.translation is not None
-    original = own_translation(bundle, question.text).text if given else found.translation
-    return RemovedHead(head, original, translate_without(bundle, question.text, head))
