@@ -20,8 +20,9 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from openwork.bundles.bundle import load_bundle
-from openwork.inference.attention_maps.capture import attention_of
-from openwork.inspection.page import app_page
+from openwork.inference.attention_maps.capture import capture
+from openwork.inference.attention_maps.deletion import reasons
+from openwork.inference.attention_maps.files import page as attention_page
 from openwork.study.documents import find_example
 from openwork.study.page import step_page
 
@@ -66,9 +67,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place, served(Path(bundle)) as address, sync_playwright() as started:
         step, attention = Path(place) / "step.html", Path(place) / "attention.html"
         step.write_text(step_page(find_example("002-8")(), "en"), encoding="utf-8")
-        found = attention_of(load_bundle(Path(bundle)), lines[0])
-        content = {"attention": {**found.to_json(), "languages": found.languages}}
-        attention.write_text(app_page("attention", content), encoding="utf-8")
+        loaded = load_bundle(Path(bundle))
+        found = capture(loaded, lines[0])
+        written = attention_page(found, loaded.settings, "en", **reasons(loaded, found).to_json())
+        attention.write_text(written, encoding="utf-8")
         browser = started.chromium.launch(executable_path=which("chromium"), args=["--no-sandbox"])
         for look, options in LOOKS.items():
             language = "en" if look == "en" else "zh"
@@ -78,6 +80,8 @@ def main() -> None:
             page.goto(f"{attention.as_uri()}#/attention?l={language}&y=2")
             page.wait_for_selector(".heat")
             save(page, f"attention-{look}")
+            page.locator(".why-pieces").scroll_into_view_if_needed()
+            save(page, f"why-{look}")
             page.goto(f"{step.as_uri()}#/step?s=encoder.weights&c=2,3&l={language}")
             page.wait_for_selector(".result .grid")
             save(page, f"step-{look}")

@@ -48,7 +48,7 @@ WORK: dict[str, str] = {
     "experiment power": "--seeds 0.4 --sentences 12",
     "coach": "{}/none.toml",  # it trains for a minute
     "tokenize": "--bundle {}/bundle --show-work",
-    "attention": "{}/bundle a --why",
+    "attention": "{}/bundle a",
     "explain": "a --bundle {}/bundle",
     "paper": "eq 1",
     "study": "",

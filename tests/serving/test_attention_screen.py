@@ -47,9 +47,9 @@ def server(folder: Path) -> Iterator[RunningServer]:
 
 
 def written(bundle: "Bundle", source: str, translation: str) -> dict[str, Any]:
-    from openwork.inference.attention_maps.capture import attention_of
+    from openwork.inference.attention_maps.capture import capture
 
-    return {**attention_of(bundle, source, translation).to_json(), "languages": ["en", "de"]}
+    return {**capture(bundle, source, translation).to_json(), "languages": ["en", "de"]}
 
 
 def page_of(tmp_path: Path, content: dict[str, Any]) -> str:
@@ -59,12 +59,12 @@ def page_of(tmp_path: Path, content: dict[str, Any]) -> str:
 
 
 def test_cells_are_the_captured_weights(browser: Any, tiny_bundle: "Bundle", tmp_path: Path) -> None:
-    from openwork.inference.attention_maps.capture import attention_of
+    from openwork.inference.attention_maps.capture import capture
 
     content = written(tiny_bundle, "a b c", "c b")
     watched = Watched(browser, f"{page_of(tmp_path, content)}#/attention?l=en", ".heat")
-    page, captured = watched.page, attention_of(tiny_bundle, "a b c", "c b")
-    for layer in captured.layers:
+    page, captured = watched.page, capture(tiny_bundle, "a b c", "c b")
+    for layer in captured.maps:
         for head, weights in enumerate(layer.weights):
             page.click(f".thumbnail[data-head='{layer.kind} {layer.layer} {head}']")
             shown = np.array(page.evaluate(WEIGHTS))
@@ -165,11 +165,34 @@ def test_a_sentence_is_asked_of_the_server(browser: Any, server: RunningServer) 
     watched.end()
 
 
+def test_the_methods_are_measured_and_a_head_is_removed(browser: Any, server: RunningServer) -> None:
+    watched = Watched(browser, f"http://127.0.0.1:{server.port}/#/attention?l=en", "#sentence", offline=False)
+    page = watched.page
+    page.fill("#sentence", "d e")
+    page.keyboard.press("Enter")
+    page.click("[data-tool=why]")
+    page.wait_for_selector(".methods")
+    answer = server.ask("POST", "/v1/attention", {"text": "d e", "why": True, "without": "cross:0:1"}).json
+    ranked = sorted(answer["deletion"]["curves"], key=lambda curve: curve["area"])
+    assert page.locator(".methods th").all_inner_texts() == [curve["method"] for curve in ranked]
+    page.click("[data-method=occlusion]")
+    (scores,) = (one["scores"] for one in answer["attributions"]["methods"] if one["method"] == "occlusion")
+    shown = [float(one.replace("−", "-")) for one in page.locator(".scores td.count").all_inner_texts()]
+    np.testing.assert_allclose(shown, scores, atol=6e-4)
+    page.click(".thumbnail[data-head='cross 0 1']")
+    page.click("[data-tool=remove]")
+    page.wait_for_selector(".without")
+    assert page.text_content(".without bdi") == answer["without"]["translation"]
+    assert page.locator(".methods").count() == 1 and watched.axe_findings() == ""
+    watched.end()
+
+
 def test_what_the_route_refuses(server: RunningServer) -> None:
     for text in ("", "a\nb", "a" * 3000):
         refused = server.ask("POST", "/v1/attention", {"text": text})
         assert refused.status == 400 and "one line" in refused.json["error"]
-    assert server.ask("POST", "/v1/attention", {"text": "a", "bundle": "none"}).status == 400
+    for more in ({"bundle": "none"}, {"without": "cross:0:99"}, {"without": "cross"}, {"why": "perhaps"}):
+        assert server.ask("POST", "/v1/attention", {"text": "a", **more}).status in (400, 422)
 
 
 @pytest.mark.parametrize(("language", "scheme"), [("en", "light"), ("zh", "dark")])

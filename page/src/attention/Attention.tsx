@@ -5,7 +5,7 @@ import type { Screen } from "../shell/address";
 import { save } from "../shell/save";
 import { said, t } from "../shell/texts";
 import { bundle, client, lines, text } from "../translate/state";
-import { KINDS, type WrittenAttention } from "./data";
+import { KINDS, type Attention, type WrittenAttention } from "./data";
 import { csvOf, pngOf, svgOf, type Titles } from "./drawing";
 import { HeatMap } from "./HeatMap";
 import { LEVELS, type Shown } from "./levels";
@@ -13,23 +13,50 @@ import { Lines } from "./Lines";
 import { Panel } from "./Panel";
 import { TOGETHER, asLines, attention, follow, heads, kind, layer, level, parameters, shown, symbolsHidden, take, type Heads } from "./state";
 import { Thumbnails } from "./Thumbnails";
+import { Why } from "./Why";
 
 const problem = signal("");
 const isWorking = signal(false);
 const layerCount = computed(() => attention.value?.layers.filter((one) => one.kind === kind.value).length ?? 0);
 const headCount = computed(() => attention.value?.layers.find((one) => one.kind === kind.value && one.layer === layer.value)?.heads.length ?? 0);
 
-async function ask(written: string): Promise<void> {
+/** Asks for the attention of a line, and for more of it. */
+async function ask(written: string, more: Readonly<Record<string, unknown>> = {}): Promise<void> {
   const { name = "", source = "", target = "" } = bundle.value ?? {};
   isWorking.value = true;
   problem.value = "";
   try {
-    const found = await client.ask<WrittenAttention>("/v1/attention", { bundle: name, text: written }, AbortSignal.timeout(60_000));
-    take(found, source, target);
+    const found = await client.ask<WrittenAttention>("/v1/attention", { bundle: name, text: written, ...more }, AbortSignal.timeout(60_000));
+    if (attention.value?.source === written) take({ ...kept(attention.value), ...found }, source, target);
+    else take(found, source, target);
   } catch (error) {
     problem.value = error instanceof Error ? error.message : String(error);
   }
   isWorking.value = false;
+}
+
+/** What was asked for before, of the same line. */
+function kept({ attributions, deletion, without }: Attention): Partial<WrittenAttention> {
+  return { ...(attributions && { attributions }), ...(deletion && { deletion }), ...(without && { without }) };
+}
+
+/** A switch that removes the head in view and translates again. */
+function Remove({ of }: { readonly of: Attention }): JSX.Element | null {
+  const head = `${kind.value}:${layer.value}:${heads.value}`;
+  const { without } = of;
+  return (
+    <>
+      {typeof heads.value === "number" && (
+        <button type="button" data-tool="remove" disabled={isWorking.value} onClick={() => void ask(of.source, { without: head })}>{t("remove.ask")}</button>
+      )}
+      {without && (
+        <p class="without" role="status">
+          {t("remove.found", { head: without.head })} <bdi>{without.translation}</bdi>
+          {without.translation === of.translation && <span class="muted"> ({t("remove.same")})</span>}
+        </p>
+      )}
+    </>
+  );
 }
 
 function Ask(): JSX.Element {
@@ -123,7 +150,9 @@ function AttentionView(isServed: boolean): JSX.Element {
         <main class="centre" id="centre" tabIndex={-1}>
           {isServed && <Ask />}
           {of && <p class="pair"><bdi lang={bundle.value?.source || undefined}>{of.source}</bdi> → <bdi lang={bundle.value?.target || undefined}>{of.translation}</bdi></p>}
+          {of && (isServed || of.without) && <Remove of={of} />}
           {large ? <Large of={large} /> : <p class="muted">{t("attention.empty")}</p>}
+          {of && (isServed || of.deletion) && <Why of={of} ask={() => void ask(of.source, { why: true })} isWorking={isWorking.value} />}
         </main>
         {large && <Panel shown={large} ofPieces={level.value === "piece" && !symbolsHidden.value} />}
       </div>

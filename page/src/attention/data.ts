@@ -20,6 +20,20 @@ export interface TargetPiece extends Place {
   readonly logProbability: number | null;
 }
 
+/** Which pieces of the source a translation comes from, by one method. */
+export interface Method {
+  readonly method: string;
+  readonly scores: readonly number[];
+}
+
+/** The log-probability of the translation, in nats, while pieces are taken away in a method's order. */
+export interface Curve {
+  readonly method: string;
+  readonly logProbabilities: readonly number[];
+  /** The mean of the curve: the smaller, the better the order says what the translation comes from. */
+  readonly area: number;
+}
+
 export interface WrittenAttention {
   readonly source: string;
   readonly translation: string;
@@ -27,6 +41,10 @@ export interface WrittenAttention {
   readonly targetPieces: readonly TargetPiece[];
   /** Weights of all heads of a layer (heads, rows, columns), as base64 of little-endian 16-bit shares of 65,535. */
   readonly maps: readonly { readonly kind: Kind; readonly layer: number; readonly heads: number; readonly rows: number; readonly columns: number; readonly weights: string }[];
+  readonly attributions?: { readonly methods: readonly Method[] } | null;
+  readonly deletion?: { readonly curves: readonly Curve[] } | null;
+  /** The translation without a head. */
+  readonly without?: { readonly head: string; readonly translation: string } | null;
 }
 
 /** Weights by row and column; each row is what one position attends to. */

@@ -1,14 +1,13 @@
 """openwork attention"""
 
 import os
-import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from typer import Argument, BadParameter, Option
+from typer import Argument, Option
 
 from openwork.base.limits import HEADS, LAYERS
 from openwork.base.printing import write_json
@@ -16,13 +15,6 @@ from openwork.cli.options import load
 from openwork.cli.terminal import print_text, report, translated
 
 Kind = Literal["encoder", "decoder", "cross"]
-HEAD = re.compile(r"(encoder|decoder|cross):\d{1,4}:\d{1,4}", re.ASCII)
-
-
-def _head(text: str) -> str:
-    if HEAD.fullmatch(text) is None:
-        raise BadParameter(f"{text} is not KIND:LAYER:HEAD, such as cross:0:3")
-    return text
 
 
 @dataclass(frozen=True)
@@ -32,6 +24,19 @@ class Map:
     kind: Annotated[Kind, Option(help="Within the source, within the translation, or from it to the source.")] = "cross"
     layer: Annotated[int | None, Option(max=LAYERS, help="This layer, counted from 0; else the mean of all.")] = None
     head: Annotated[int | None, Option(max=HEADS, help="This head, counted from 0; else the mean of all.")] = None
+
+
+@dataclass(frozen=True)
+class More:
+    """What else to look at."""
+
+    translation: Annotated[str | None, Option(help="A translation to look at, in place of the bundle's own.")] = None
+    why: Annotated[
+        bool, Option("--why", help="Which pieces the translation comes from, by seven methods, and how good each is.")
+    ] = False
+    without: Annotated[
+        str | None, Option(metavar="KIND:LAYER:HEAD", help="Translate again without a head, such as cross:0:3.")
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -47,15 +52,12 @@ def attention(
     bundle: Annotated[Path, Argument(metavar="BUNDLE", help="A translator.")],
     sentence: Annotated[str, Argument(metavar="SENTENCE", help="A sentence in its source language.")],
     shown: Map,
+    more: More,
     files: Files,
     *,
-    translation: Annotated[str | None, Option(help="A translation to look at, in place of the bundle's own.")] = None,
-    without: Annotated[
-        str | None,
-        Option(metavar="KIND:LAYER:HEAD", parser=_head, help="Translate again without a head, such as cross:0:3."),
-    ] = None,
-    why: Annotated[bool, Option(help="What explains the translation, by several methods, and which to trust.")] = False,
-    as_json: Annotated[bool, Option("--json", help="JSON on standard output, with the weights of all heads.")] = False,
+    as_json: Annotated[
+        bool, Option("--json", help="JSON on standard output: all weights, facts, rollout and flow.")
+    ] = False,
 ) -> None:
     """Show what a translator attends to, for each layer and head.
 
@@ -65,9 +67,7 @@ def attention(
 
     openwork attention de-en "Ein Hund." --kind decoder --layer 0 --head 1
 
-    openwork attention de-en "Ein Hund." --translation "A dog." --why
-
-    openwork attention de-en "Ein Hund." --without cross:0:3
+    openwork attention de-en "Ein Hund." --why --without cross:1:3
 
     openwork attention de-en "Ein Hund." --svg map.svg --csv map.csv
     """
@@ -77,25 +77,40 @@ def attention(
     for path, is_own in ((files.html, is_page), (files.svg, _is_figure), (files.csv, lambda _: False)):
         if path is not None:
             check_file(path, is_own, [bundle])
-    loaded = load(bundle)
+    from openwork.inference.attention_maps.attribution import MOST_EXPLAINED
+    from openwork.inference.attention_maps.capture import MOST_PIECES, capture
     from openwork.inference.attention_maps.chosen import ChosenMap
+    from openwork.inference.attention_maps.deletion import reasons
     from openwork.inference.attention_maps.files import page, picture, table
-    from openwork.inference.attention_maps.look import Question, look
-    from openwork.inference.attention_maps.removal import HeadName
+    from openwork.inference.attention_maps.removal import read_head, translate_without
 
-    head = None if without is None else HeadName.read(without)
-    inside = look(loaded, Question(sentence, translation, head, why))
-    found = inside.attention
+    head = None if more.without is None else read_head(more.without)
+    loaded = load(bundle)
+    found = capture(loaded, sentence, more.translation, MOST_EXPLAINED if more.why else MOST_PIECES)
     chosen = ChosenMap.of(found, shown.kind, shown.layer, shown.head)
-    _write(files.html, lambda: page(found, find_language(os.environ)))
+    why = reasons(loaded, found) if more.why else None
+    added: dict[str, Any] = {} if why is None else why.to_json()
+    if head is not None:
+        added["without"] = {"head": str(head), "translation": translate_without(loaded, sentence, head).text}
+    _write(files.html, lambda: page(found, loaded.settings, find_language(os.environ), **added))
     _write(files.svg, lambda: picture(chosen, translated))
     _write(files.csv, lambda: table(chosen))
     if as_json:
-        write_json(inside.to_json())
-    elif files == Files():
-        from openwork.inference.attention_maps.reason_text import look_text
+        from openwork.inference.attention_maps.facts import head_facts
+        from openwork.inference.attention_maps.flow import through_layers
 
-        print_text(look_text(inside, chosen, shutil.get_terminal_size().columns, translated))
+        through = through_layers(found)
+        added["facts"] = [one.to_json() for one in head_facts(found.maps)]
+        added["through_layers"] = None if through is None else through.to_json()
+        write_json({**found.to_json(), **added})
+    elif files == Files():
+        from openwork.inference.attention_maps.text import attention_text, reasons_text
+
+        print_text(attention_text(found, chosen, shutil.get_terminal_size().columns, translated))
+        if why is not None:
+            print_text(reasons_text(found, why, translated))
+        if head is not None:
+            print_text(f"\n{translated('without')} {head}: {added['without']['translation']}")
 
 
 def _is_figure(path: Path) -> bool:

@@ -4,19 +4,6 @@ from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
-class AttentionOptions:
-    """What is looked at of a text: see `Question` in `inference/attention_maps/look.py`.
-
-    `without`: kind, layer and head, both counted from 0.
-    """
-
-    translation: str | None = None
-    without: tuple[str, int, int] | None = None
-    why: bool = False
-    position: int | None = None
-
-
-@dataclass(frozen=True)
 class TranslationOptions:
     """What is wanted of texts that are translated together.
 
@@ -25,7 +12,9 @@ class TranslationOptions:
         stream: its parts, as a greedy search finds them.
         align: the alignment of the best one.
         explain: the probability of each of its pieces.
-        attend: the weights of all heads, and what is calculated from them.
+        attend: the weights of all its heads.
+        why: with `attend`, which pieces of the source it comes from, by several methods.
+        without: a head, such as "cross:0:3", for another translation without it; empty: none.
         next_pieces: so many of the likeliest pieces after the first `position` pieces of it.
     """
 
@@ -33,7 +22,9 @@ class TranslationOptions:
     stream: bool = False
     align: bool = False
     explain: bool = False
-    attend: AttentionOptions | None = None
+    attend: bool = False
+    why: bool = False
+    without: str = ""
     position: int = 0
     next_pieces: int = 0
 

@@ -288,10 +288,9 @@ class Service:
         answered: _Waiting,
     ) -> Job:  # fmt: skip
         now = asyncio.get_running_loop().time()
-        attend = None if options.attend is None else vars(options.attend)
-        work = {"bundle": model.name, **vars(options), "attend": attend, "constraints": vars(constraints)}
-        tokens, is_alone = model.count_tokens(text), options.stream or attend is not None
-        return Job((model.name, options), text, tokens, now, work, answered, is_alone=is_alone)
+        work = {"bundle": model.name, **vars(options), "constraints": vars(constraints)}
+        tokens = model.count_tokens(text)
+        return Job((model.name, options), text, tokens, now, work, answered, is_alone=options.stream)
 
     def _prompt_job(
         self, model: ServedModel, sampling: SampledPrompts, place: int, answered: _Waiting, *, stream: bool = False

@@ -14,6 +14,7 @@ from openwork.text.pair import train_pair
 from openwork.text.settings import TextSettings
 
 SMALL = {"width": 16, "heads": 2, "feedforward_width": 24, "encoder_layers": 2, "decoder_layers": 2}
+CONVOLUTIONS = {"kind": "convs2s", "width": 8, "encoder_layers": 1, "decoder_layers": 2, "maximum_length": 40}
 
 
 def bundle_of(text_kind: str = "byte-pair", **model: Any) -> Bundle:

@@ -1,23 +1,16 @@
 """Rollout, flow and the facts of heads, worked by hand on two or three pieces and held to a second way on more."""
 
-import base64
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import pytest
 
-from inference.attention_maps.bundles import bundle_of
+from inference.attention_maps.bundles import CONVOLUTIONS, bundle_of
 from openwork.inference.attention_maps import flow
-from openwork.inference.attention_maps.capture import AttentionLayer, attention_of
+from openwork.inference.attention_maps.capture import capture
 from openwork.inference.attention_maps.facts import head_facts
 from openwork.inference.attention_maps.flow import maximum_flows, rollout, through_layers, with_residual
-
-
-def unpacked(written: dict[str, Any]) -> np.ndarray:
-    shares = np.frombuffer(base64.b64decode(written["weights"]), "<u2")
-    return shares.reshape(written["rows"], written["columns"]) / 65_535
-
+from openwork.inference.attention_maps.maps import LayerMap, unpacked
 
 FIRST, SECOND = np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([[0.2, 0.8], [0.6, 0.4]])
 
@@ -54,57 +47,56 @@ def test_a_maximum_flow_is_a_minimum_cut():
 
 
 def test_rollout_of_a_sentence_adds_up_to_1_and_goes_through_the_cross_attention():
-    found = attention_of(bundle_of(), "a b c d")
+    found = capture(bundle_of(), "a b c d")
     through = through_layers(found)
     assert through is not None and through.reason == ""
     np.testing.assert_allclose(through.rollout.sum(1), 1, atol=1e-5)
     np.testing.assert_allclose(through.cross_rollout.sum(1), 1, atol=1e-5)
-    one, two = (with_residual(layer.weights.mean(0)) for layer in found.of("encoder"))
-    cross = np.mean([layer.weights for layer in found.of("cross")], axis=(0, 1))
+    one, two = (with_residual(layer.mean) for layer in found.of_kind("encoder"))
+    cross = np.mean([layer.weights for layer in found.of_kind("cross")], axis=(0, 1))
     np.testing.assert_allclose(through.cross_rollout, cross @ two @ one, atol=1e-6)
 
 
 def test_json_of_rollout_and_flow():
     pytest.importorskip("scipy", reason="maximum flows")
-    found = attention_of(bundle_of(), "a b c d")
+    found = capture(bundle_of(), "a b c d")
     through = through_layers(found)
     assert through is not None and through.cross_flow is not None
     written = through.to_json()
     np.testing.assert_allclose(unpacked(written["cross"]), through.cross_rollout, atol=1e-5)
     np.testing.assert_allclose(unpacked(written["flow"]["cross"]), through.cross_flow, atol=1e-5)
     assert written["flowReason"] == "" and written["encoder"]["rows"] == len(found.source_pieces)
-    largest = found.of("cross")
+    largest = found.of_kind("cross")
     assert (through.cross_flow <= 1 + 1e-6).all() and largest
 
 
 def test_flow_is_left_out_with_a_reason(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(flow, "MOST_FLOW", 3)
-    through = through_layers(attention_of(bundle_of(), "a b c d"))
+    through = through_layers(capture(bundle_of(), "a b c d"))
     assert through is not None and through.flow is None and "at most 3 pieces" in through.reason
     assert through.to_json()["flow"] == {"encoder": None, "cross": None}
 
 
 def test_without_scipy_flow_is_left_out_with_a_reason(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(flow, "find_spec", lambda name: None)
-    through = through_layers(attention_of(bundle_of(), "a b"))
+    through = through_layers(capture(bundle_of(), "a b"))
     assert through is not None and through.cross_flow is None and "scipy" in through.reason
 
 
-def test_an_encoder_without_weights_between_pieces_has_no_rollout():
-    bundle = bundle_of(attention_pattern="low-rank", positions="learned", mixtures=4)
-    assert through_layers(attention_of(bundle, "a b")) is None
+def test_an_encoder_without_attention_has_no_rollout():
+    assert through_layers(capture(bundle_of(**CONVOLUTIONS), "a b")) is None
 
 
 def test_facts_worked_by_hand():
     """Rows (1, 0) and (.5, .5): entropies 0 and ln 2, distances 0 and .5."""
-    (one,) = head_facts([AttentionLayer("encoder", 2, FIRST[None].astype(np.float32))])
+    (one,) = head_facts([LayerMap("encoder", 2, FIRST[None].astype(np.float32))])
     assert (one.kind, one.layer, one.head) == ("encoder", 2, 0)
     assert one.entropy == pytest.approx(np.log(2) / 2) and one.distance == pytest.approx(0.25)
     assert (one.before, one.same, one.after, one.largest) == pytest.approx((0.5, 0.75, 0.0, 1.0))
 
 
 def test_facts_of_a_uniform_head_and_of_a_single_key():
-    even, alone = head_facts([AttentionLayer("cross", 0, np.stack([np.full((2, 4), 0.25, np.float32)] * 1)),
-                              AttentionLayer("cross", 1, np.ones((1, 3, 1), np.float32))])  # fmt: skip
+    even, alone = head_facts([LayerMap("cross", 0, np.stack([np.full((2, 4), 0.25, np.float32)] * 1)),
+                              LayerMap("cross", 1, np.ones((1, 3, 1), np.float32))])  # fmt: skip
     assert even.entropy == pytest.approx(np.log(4)) and even.distance == pytest.approx((1.5 + 1.0) / 2)
     assert (alone.entropy, alone.distance, alone.after, alone.before) == (0, 1, 0, 1)

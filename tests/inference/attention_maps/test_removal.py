@@ -6,11 +6,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from inference.attention_maps.bundles import bundle_of
+from inference.attention_maps.bundles import CONVOLUTIONS, bundle_of
 from openwork.base.errors import UsageError
 from openwork.bundles.bundle import Bundle
-from openwork.inference.attention_maps.capture import KINDS, Kind, attention_of
+from openwork.inference.attention_maps.capture import capture
 from openwork.inference.attention_maps.forced import ForcedTranslation
+from openwork.inference.attention_maps.maps import KINDS, Kind
 from openwork.inference.attention_maps.removal import HeadName, translate_without, without_head
 from openwork.inference.translator import BatchTranslator
 from openwork.nn.kernels import Kernel
@@ -27,7 +28,7 @@ def bundle() -> Bundle:
 @pytest.mark.parametrize("kind", KINDS)
 def test_zero_rows_of_the_output_projection_are_a_zero_head(bundle: Bundle, kind: Kind):
     """Two ways: by the weights, and by the kernel's output."""
-    found, head = attention_of(bundle, TEXT), HeadName(kind, 1, 0)
+    found, head = capture(bundle, TEXT), HeadName(kind, 1, 0)
     forced = ForcedTranslation.of(bundle.model, found.source_ids, found.output_ids)  # type: ignore[arg-type]
     place = head.name.rpartition(".")[0]
 
@@ -81,7 +82,8 @@ def test_other_names_are_refused(text: str):
     [
         ({}, HeadName("cross", 2, 0), "there is no layer 2"),
         ({}, HeadName("encoder", 0, 2), "there is no head 2"),
-        ({"kind": "recurrent", "width": 8}, HeadName("cross", 0, 0), "attention is shown for Transformers"),
+        (CONVOLUTIONS, HeadName("cross", 0, 0), "this model has no attention heads that can be removed"),
+        ({"kind": "recurrent", "width": 8}, HeadName("cross", 0, 0), "no attention heads that can be removed"),
     ],
 )
 def test_heads_that_there_are_not(model: dict[str, Any], head: HeadName, sentence: str):

@@ -1,1 +1,1 @@
-"""What each head of a translator attends to, for one sentence and its translation."""
+"""The attention of a sentence and its translation: all weights, what they add up to, and what explains the output."""

@@ -8,15 +8,16 @@ positive where a source piece speaks for the translation. The methods:
 
     gradient-input          df/de . e, for the vector e of each source piece before positions are added
     integrated-gradients    the mean of df/de between the zero vectors and e, times e (Sundararajan et al. 2017,
-                            equation 3), at `STEPS` midpoints; the scores of all pieces add up to f(e) - f(0)
+                            equation 3), by the midpoint rule; the scores of all pieces add up to f(e) - f(0)
     occlusion               f - f with the piece replaced by the unknown symbol (Zeiler and Fergus 2014)
-    value-zeroing           `value_zeroing.py`, for layers that have value vectors
+    value-zeroing           `value_zeroing.py`, for a Transformer
     attention-last          cross-attention, the mean of the last layer's heads
     attention-all           the same of all layers
-    attention-rollout       the same of all layers, through the encoder (`flow.py`), for one with weights between pieces
+    attention-rollout       the same of all layers, through the encoder (`flow.py`), for one with self-attention
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,17 +27,17 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from openwork.base.errors import OpenworkError
 from openwork.base.messages import msg
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.bundles.bundle import Bundle
-from openwork.inference.attention_maps.capture import AttentionCapture, SentenceAttention
-from openwork.inference.attention_maps.flow import mean_of, through_layers
+from openwork.inference.attention_maps.capture import SentenceAttention, attending_model
+from openwork.inference.attention_maps.flow import through_layers
 from openwork.inference.attention_maps.forced import ForcedTranslation
+from openwork.inference.attention_maps.maps import mean_of
 from openwork.inference.attention_maps.value_zeroing import permits, value_zeroing
 
 MOST_EXPLAINED = 128  # pieces on a side
-STEPS = 64  # of integrated gradients; ReLU has kinks, for which Gauss-Legendre quadrature is no better
+STEPS = 64  # of integrated gradients
 REPLACEMENT = SYMBOL_IDS.unknown  # what stands for a piece that is taken away
 Scores = NDArray[np.float64]
 
@@ -73,33 +74,26 @@ class Attributions:
 def attributions(bundle: Bundle, found: SentenceAttention, position: int | None = None) -> Attributions:
     """The scores of all methods that the model permits.
 
-    A piece of the translation that no search can choose (the unknown symbol) is left out of the mean. OpenworkError for
-    a position that the translation does not have.
+    A piece of the translation that no search can choose (the unknown symbol) is left out of the mean. IndexError for a
+    position that the translation does not have.
     """
-    last = len(found.target_pieces) - 1
-    if position is not None and not 0 <= position <= last:
-        raise OpenworkError(
-            f"there is no target position {position}",
-            hint=f"positions are counted from 0; the last one is {last}",
-            code="E056",
-        )
-    forced = ForcedTranslation.of(AttentionCapture(bundle).model, found.source_ids, found.output_ids)
+    forced = ForcedTranslation.of(attending_model(bundle), found.source_ids, found.output_ids)
     weights = position_weights(found, position)
     gradients, value, baseline = gradient_scores(forced, weights)
-    cross = found.of("cross")
+    cross = found.of_kind("cross")
     share: Scores = weights.cpu().numpy()
     scores: dict[str, Scores] = {
         **gradients,
         "occlusion": occlusion(forced, weights),
-        "attention-last": share @ cross[-1].weights.mean(0),
-        "attention-all": share @ mean_of(cross),
+        "attention-last": share @ cross[-1].mean.astype(np.float64),
+        "attention-all": share @ mean_of(cross).astype(np.float64),
     }
     left_out = {}
     through = through_layers(found, with_flow=False)
     if through is not None:
         scores["attention-rollout"] = share @ through.cross_rollout
     else:
-        left_out["attention-rollout"] = msg("the layers of the encoder have no weights between pieces")
+        left_out["attention-rollout"] = msg("the encoder has no self-attention between pieces")
     if permits(forced.model):
         scores["value-zeroing"] = share @ value_zeroing(forced).numpy()
     else:
@@ -109,7 +103,7 @@ def attributions(bundle: Bundle, found: SentenceAttention, position: int | None 
 
 def position_weights(found: SentenceAttention, position: int | None) -> Float[Tensor, "target"]:
     """How much each target position counts: one alone, or all that can be chosen alike; they add up to 1."""
-    terms = torch.tensor(found.log_probabilities, dtype=torch.float64)
+    terms = torch.tensor([piece.log_probability for piece in found.target_pieces], dtype=torch.float64)
     if position is None:
         counted = terms.isfinite().double()
         return counted / counted.sum().clamp(min=1)
@@ -148,13 +142,27 @@ def _gradients(
     found, values = [], []
     for part in shares.split(8):
         embedded = (part[:, None, None] * vectors).requires_grad_()
-        with torch.enable_grad():
+        with torch.enable_grad(), _unscaled(forced.model):
             terms = forced.terms(forced.source.expand(len(part), -1), embedded)
             value = weighted(terms, weights)
             (gradient,) = torch.autograd.grad(value.sum(), embedded)
         found.append(gradient)
         values.append(value.detach())
     return torch.cat(found), torch.cat(values)
+
+
+@contextmanager
+def _unscaled(model: Any) -> Iterator[None]:
+    """While the block runs, gradients are derivatives: ConvS2S divides those of its encoder in training."""
+    layers = getattr(model.encoder, "attending_layers", None)
+    if layers is None:
+        yield
+        return
+    model.encoder.attending_layers = 1
+    try:
+        yield
+    finally:
+        model.encoder.attending_layers = layers
 
 
 def occlusion(forced: ForcedTranslation, weights: Float[Tensor, "target"]) -> Scores:

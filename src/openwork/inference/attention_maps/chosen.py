@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from openwork.base.errors import UsageError
 from openwork.base.messages import msg
-from openwork.inference.attention_maps.capture import Kind, SentenceAttention
+from openwork.inference.attention_maps.capture import SentenceAttention, column_names, no_attention, row_names
+from openwork.inference.attention_maps.maps import Kind
+from openwork.inspection.trace import check_head, check_layer
 
 TITLES: dict[Kind, str] = {
     "encoder": msg("Encoder self-attention"),
@@ -34,31 +35,17 @@ class ChosenMap:
 
     @classmethod
     def of(cls, found: SentenceAttention, kind: Kind, layer: int | None = None, head: int | None = None) -> "ChosenMap":
-        """UsageError for a layer or head that the model does not have."""
-        layers = found.of(kind)
-        for name, asked, count in (("layer", layer, len(layers)), ("head", head, layers[0].weights.shape[0])):
-            if asked is not None and asked >= count:
-                raise UsageError(
-                    f"--{name} {asked}: there is no such {name}",
-                    why=f"this attention has {count}, counted from 0",
-                    hint="give a smaller number, or leave it out for the mean of all",
-                    code="U157",
-                )
+        """UsageError for a kind, layer or head that the model does not have."""
+        layers = found.of_kind(kind)
+        if not layers:
+            raise no_attention(TITLES[kind], msg("this bundle was trained without it"))
+        check_layer(layer, len(layers))
+        check_head(head, layers[0].heads)
         kept = [one.weights for one in layers if layer in (None, one.layer)]
         weights = np.mean([one.mean(0) if head is None else one[head] for one in kept], axis=0)
-        return cls(kind, layer, head, weights, *_names(found, kind))
+        return cls(kind, layer, head, weights, row_names(found, kind), column_names(found, kind))
 
     def title(self, translate: Callable[[str], str]) -> str:
         which = [translate("all layers") if self.layer is None else f"{translate('layer')} {self.layer}"]
         which += [translate("mean of the heads") if self.head is None else f"{translate('head')} {self.head}"]
         return f"{translate(TITLES[self.kind])}: {', '.join(which)}"
-
-
-def _names(found: SentenceAttention, kind: Kind) -> tuple[list[tuple[str, ...]], list[str]]:
-    source = [piece.text for piece in found.source_pieces]
-    if kind == "encoder":
-        return [(text,) for text in source], source
-    rows: list[tuple[str, ...]] = [
-        (given, piece.text) for given, piece in zip(found.inputs, found.target_pieces, strict=True)
-    ]
-    return rows, list(found.inputs) if kind == "decoder" else source

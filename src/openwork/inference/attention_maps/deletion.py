@@ -26,42 +26,33 @@ from openwork.inference.attention_maps.attribution import (
     position_weights,
     weighted,
 )
-from openwork.inference.attention_maps.capture import AttentionCapture, SentenceAttention
+from openwork.inference.attention_maps.capture import SentenceAttention, attending_model
 from openwork.inference.attention_maps.forced import ForcedTranslation
 
 SEEDS = 5  # of orders by chance
-POINTS = 32  # of a curve, besides its beginning; of a longer source several pieces go at a time
 RANDOM = "random"
 
 
 @dataclass(frozen=True, eq=False)
 class DeletionCurve:
-    """The log-probability (nats) of the translation when so many pieces are gone, from none to all.
+    """The log-probability (nats) of the translation when no, one, ... all pieces are gone, and the area under it.
 
     `order`: the source positions as they go; of "random", whose curve is the mean of `SEEDS` orders, none.
     """
 
     method: str
     order: tuple[int, ...]
-    removed: tuple[int, ...]
     log_probabilities: NDArray[np.float64]
 
     @property
     def area(self) -> float:
-        """Under the curve, over the share of pieces that are gone: the mean log-probability, in nats (trapezoids)."""
-        if len(self.removed) == 1:
-            return float(self.log_probabilities[0])
-        shares = np.array(self.removed) / self.removed[-1]
-        return float(np.trapezoid(self.log_probabilities, shares))
+        """By trapezoids over the share of pieces that are gone, from 0 to 1: the mean log-probability, in nats."""
+        curve = self.log_probabilities
+        return float((curve[1:] + curve[:-1]).mean() / 2) if len(curve) > 1 else float(curve[0])
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "method": self.method,
-            "order": list(self.order),
-            "removed": list(self.removed),
-            "logProbabilities": self.log_probabilities.tolist(),
-            "area": self.area,
-        }
+        curve = self.log_probabilities.tolist()
+        return {"method": self.method, "order": list(self.order), "logProbabilities": curve, "area": self.area}
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +81,7 @@ class Reasons:
 
 
 def reasons(bundle: Bundle, found: SentenceAttention, position: int | None = None) -> Reasons:
-    """The attributions of a captured sentence and their deletion curves. OpenworkError: no such target position."""
+    """The attributions of a captured sentence and their deletion curves. IndexError: no such target position."""
     one = None if position is None else attributions(bundle, found, position)
     whole = attributions(bundle, found)
     return Reasons(whole, tuple(deletion_curves(bundle, found, whole.scores)), one)
@@ -98,22 +89,22 @@ def reasons(bundle: Bundle, found: SentenceAttention, position: int | None = Non
 
 def deletion_curves(bundle: Bundle, found: SentenceAttention, scores: Mapping[str, Scores]) -> list[DeletionCurve]:
     """The curve of each method's order, the highest score first, and at the end that of orders by chance."""
-    forced = ForcedTranslation.of(AttentionCapture(bundle).model, found.source_ids, found.output_ids)
-    places = [place for place, piece in enumerate(found.source_pieces) if piece.span is not None]
+    forced = ForcedTranslation.of(attending_model(bundle), found.source_ids, found.output_ids)
+    places = [place for place, piece in enumerate(found.source_pieces) if not piece.is_special]
     orders = {name: sorted(places, key=lambda place: -one[place]) for name, one in scores.items()}
     by_chance = [np.random.default_rng(seed).permutation(places).tolist() for seed in range(SEEDS)]
-    removed = tuple(np.unique(np.rint(np.linspace(0, len(places), POINTS + 1)).astype(int)).tolist())
-    curves = _curves(forced, [*orders.values(), *by_chance], removed, position_weights(found, None))
-    of_methods = zip(orders.items(), curves, strict=False)
-    own = [DeletionCurve(name, tuple(order), removed, curve) for (name, order), curve in of_methods]
-    return [*own, DeletionCurve(RANDOM, (), removed, np.mean(curves[len(own) :], axis=0))]
+    curves = _curves(forced, [*orders.values(), *by_chance], position_weights(found, None))
+    own = [
+        DeletionCurve(name, tuple(order), curve) for (name, order), curve in zip(orders.items(), curves, strict=False)
+    ]
+    return [*own, DeletionCurve(RANDOM, (), np.mean(curves[len(own) :], axis=0))]
 
 
 def _curves(
-    forced: ForcedTranslation, orders: Sequence[Sequence[int]], removed: Sequence[int], weights: torch.Tensor
+    forced: ForcedTranslation, orders: Sequence[Sequence[int]], weights: torch.Tensor
 ) -> list[NDArray[np.float64]]:
-    """The log-probabilities for each order; what several have taken away alike is calculated once."""
-    gone = [[frozenset(order[:count]) for count in removed] for order in orders]
+    """The log-probability after each deletion; what several orders have taken away alike is calculated once."""
+    gone = [[frozenset(order[:count]) for count in range(len(order) + 1)] for order in orders]
     different = list(dict.fromkeys(one for order in gone for one in order))
     rows = forced.source.repeat(len(different), 1)
     for row, places in enumerate(different):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from openwork.inference.attention_maps.capture import AttentionLayer, Kind
+from openwork.inference.attention_maps.maps import Kind, LayerMap
 
 OFFSETS = (-1, 0, 1)
 
@@ -40,11 +40,11 @@ class HeadFacts:
         return asdict(self)
 
 
-def head_facts(layers: Iterable[AttentionLayer]) -> list[HeadFacts]:
-    """Those of all heads, in the order of the layers."""
+def head_facts(maps: Iterable[LayerMap]) -> list[HeadFacts]:
+    """Those of all heads, in the order of the maps."""
     return [
-        HeadFacts(one.kind, one.layer, head, *_facts(weights))
-        for one in layers
+        HeadFacts(one.kind, one.layer, head, *_facts(weights.astype(np.float64)))
+        for one in maps
         for head, weights in enumerate(one.weights)
     ]
 

@@ -3,32 +3,28 @@
 import csv
 import io
 from collections.abc import Callable
+from typing import Any
 
-from openwork.base.messages import msg
 from openwork.base.phrases import AsIs
-from openwork.inference.attention_maps.capture import Kind, SentenceAttention
+from openwork.bundles.settings import BundleSettings
+from openwork.inference.attention_maps.capture import SentenceAttention
 from openwork.inference.attention_maps.chosen import ChosenMap
-from openwork.inspection.attention_view import COLUMN_TITLE, ROW_TITLE, AttentionMap
+from openwork.inspection.attention_view import AttentionMap
 from openwork.inspection.page import app_page
 
-AXES: dict[Kind, tuple[str, str]] = {
-    "encoder": (msg("source, what attends"), msg("source, what is attended to")),
-    "decoder": (ROW_TITLE, msg("decoder's input")),
-    "cross": (ROW_TITLE, COLUMN_TITLE),
-}
 FORMULAS = tuple("=+-@\t\r")
 
 
-def page(found: SentenceAttention, language: str) -> str:
-    """One HTML file that opens without a network."""
-    content = {"attention": {**found.to_json(), "languages": found.languages}}
+def page(found: SentenceAttention, settings: BundleSettings, language: str, **more: Any) -> str:
+    """One HTML file that opens without a network; `more` are further keys of its content."""
+    languages = [settings.source_language or "", settings.target_language or ""]
+    content = {"attention": {**found.to_json(), **more, "languages": languages}}
     return app_page(AsIs(f"{found.source} → {found.translation}"), content, language)
 
 
 def picture(chosen: ChosenMap, translate: Callable[[str], str]) -> str:
     """SVG."""
-    shown = AttentionMap(chosen.title(translate), chosen.weights, chosen.rows, chosen.columns, "", *AXES[chosen.kind])
-    drawn = shown.drawn(translate)
+    drawn = AttentionMap(chosen.title(translate), chosen.weights, chosen.rows, chosen.columns).drawn(translate)
     return f"{drawn}\n"
 
 

@@ -20,7 +20,8 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 
 from openwork.base.messages import msg
-from openwork.inference.attention_maps.capture import AttentionLayer, SentenceAttention, packed
+from openwork.inference.attention_maps.capture import SentenceAttention
+from openwork.inference.attention_maps.maps import mean_of, packed
 
 MOST_FLOW = 40  # pieces on a side: a maximum flow for each pair of positions takes a second at 40, minutes at 400
 UNITS = 10**6  # of capacity in a weight of 1: scipy's flows are whole numbers
@@ -51,27 +52,22 @@ class ThroughLayers:
 
 
 def through_layers(found: SentenceAttention, *, with_flow: bool = True) -> ThroughLayers | None:
-    """Rollout and flow of a sentence; None for an encoder whose layers have no weights between pieces."""
-    encoder = found.of("encoder")
+    """Rollout and flow of a sentence; None for an encoder without self-attention in all of its layers."""
+    encoder, cross = found.of_kind("encoder"), found.of_kind("cross")
     if not encoder:
         return None
-    layers = [with_residual(one.weights.mean(0)) for one in encoder]
-    to_top = mean_of(found.of("cross"))
+    layers = [with_residual(one.mean) for one in encoder]
+    to_top = mean_of(cross).astype(np.float64)
     rolled = rollout(layers)
-    reason = _reason(max(to_top.shape)) if with_flow else msg("flows are calculated with what explains the translation")
+    reason = _reason(max(to_top.shape)) if with_flow else msg("it was not asked for")
     flow = None if reason else maximum_flows(layers)
     cross_flow = None if reason else maximum_flows([*layers, to_top])
     return ThroughLayers(rolled, to_top @ rolled, flow, cross_flow, reason)
 
 
-def mean_of(layers: Sequence[AttentionLayer]) -> NDArray[np.float64]:
-    """The mean of all heads of several layers (query, key)."""
-    return np.concatenate([one.weights for one in layers]).mean(0)
-
-
 def with_residual(weights: Float[np.ndarray, "query key"]) -> Float[np.ndarray, "query key"]:
     """0.5 W + 0.5 I."""
-    return 0.5 * weights + 0.5 * np.eye(len(weights))
+    return 0.5 * weights.astype(np.float64) + 0.5 * np.eye(len(weights))
 
 
 def rollout(layers: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:

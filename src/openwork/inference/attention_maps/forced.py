@@ -11,7 +11,7 @@ from torch import Tensor
 
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.decoding.rescore import token_log_probabilities
-from openwork.models.seq2seq import Transformer
+from openwork.models.interfaces import Seq2SeqModel
 
 BATCH_TOKENS = 4096  # positions of sources and translations that are computed together
 
@@ -20,12 +20,12 @@ BATCH_TOKENS = 4096  # positions of sources and translations that are computed t
 class ForcedTranslation:
     """The model, the source's ids (source) with the end symbol, and the predicted ids (target) of the translation."""
 
-    model: Transformer
+    model: Seq2SeqModel[Any]
     source: Tensor
     output: Tensor
 
     @classmethod
-    def of(cls, model: Transformer, source: Sequence[int], output: Sequence[int]) -> "ForcedTranslation":
+    def of(cls, model: Seq2SeqModel[Any], source: Sequence[int], output: Sequence[int]) -> "ForcedTranslation":
         device = next(model.parameters()).device
         return cls(model.eval(), torch.tensor(list(source), device=device), torch.tensor(list(output), device=device))
 

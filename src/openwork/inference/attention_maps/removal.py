@@ -6,15 +6,26 @@ The output of an attention is a sum over its heads, each times its rows of W^O, 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import nn
 
+from openwork.base.errors import UsageError
+from openwork.base.messages import msg
 from openwork.bundles.bundle import Bundle
-from openwork.inference.attention_maps.capture import ATTENTIONS, KINDS, AttentionCapture, Kind, own_translation
+from openwork.inference.attention_maps.capture import attending_model, no_attention
+from openwork.inference.attention_maps.maps import KINDS, Kind
+from openwork.inference.explainable import translation_to_explain
 from openwork.inference.translation import Translation
 from openwork.inspection.trace import check_head, check_layer
 from openwork.nn.attention import MultiHeadAttention
+
+ATTENTIONS: dict[Kind, str] = {
+    "encoder": "encoder.layers.{}.self_attention",
+    "decoder": "decoder.layers.{}.self_attention",
+    "cross": "decoder.layers.{}.cross_attention",
+}
 
 
 @dataclass(frozen=True)
@@ -39,8 +50,20 @@ class HeadName:
     @property
     def name(self) -> str:
         """The name that `without_head` takes."""
-        begin, end = ATTENTIONS[self.kind]
-        return f"{begin}.layers.{self.layer}.{end}.{self.head + 1}"
+        return f"{ATTENTIONS[self.kind].format(self.layer)}.{self.head + 1}"
+
+
+def read_head(text: str) -> HeadName:
+    """A head as it is typed. UsageError for anything else."""
+    try:
+        return HeadName.read(text)
+    except ValueError as error:
+        raise UsageError(
+            f"{text!r} is no head",
+            why="a head is named by the kind of its attention, its layer and its number, both counted from 0",
+            hint="write it as encoder:0:3, decoder:0:3 or cross:0:3",
+            code="U155",
+        ) from error
 
 
 @contextmanager
@@ -67,17 +90,26 @@ def without_head(model: nn.Module, name: str) -> Iterator[None]:
 def translate_without(bundle: Bundle, text: str, head: HeadName) -> Translation:
     """The bundle's own translation by its own search without a head, whose output is zero before W^O.
 
-    UsageError for a model without such a layer or head, and where there is no translation.
+    UsageError for a model without such a layer or head, and for what `capture` refuses.
     """
     check_removable(bundle, head)
     with without_head(bundle.model, head.name):
-        return own_translation(bundle, text)
+        return translation_to_explain(bundle, text)
 
 
 def check_removable(bundle: Bundle, head: HeadName) -> None:
     """UsageError for a head that the model does not have."""
-    model = AttentionCapture(bundle).model
-    check_layer(head.layer, len((model.encoder if head.kind == "encoder" else model.decoder).layers))
-    attention = model.get_submodule(head.name.rpartition(".")[0])
-    assert isinstance(attention, MultiHeadAttention)
+    model: Any = attending_model(bundle)
+    layers = (model.encoder if head.kind == "encoder" else model.decoder).layers if _has_heads(model) else ()
+    if not layers:
+        raise no_attention(
+            msg("attention heads that can be removed"),
+            msg(f"it is of the kind {bundle.settings.model.kind}, and only Transformers have several heads"),
+        )
+    check_layer(head.layer, len(layers))
+    attention: MultiHeadAttention = model.get_submodule(head.name.rpartition(".")[0])
     check_head(head.head, attention.heads.count)
+
+
+def _has_heads(model: nn.Module) -> bool:
+    return any(isinstance(module, MultiHeadAttention) for module in model.modules())

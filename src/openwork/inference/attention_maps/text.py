@@ -8,6 +8,7 @@ import numpy as np
 from openwork.base.phrases import Padded, shown_width
 from openwork.inference.attention_maps.capture import SentenceAttention
 from openwork.inference.attention_maps.chosen import ChosenMap
+from openwork.inference.attention_maps.deletion import Reasons
 from openwork.inspection.attention_view import visible
 from openwork.inspection.trace_text import wrapped
 
@@ -69,15 +70,36 @@ def _fitted(text: str) -> str:
     return text
 
 
+def reasons_text(found: SentenceAttention, why: Reasons, translate: Callable[[str], str]) -> str:
+    """What the translation comes from: a row for each piece of the source, a column for each method, best last.
+
+    Methods stand in the order of the areas under their deletion curves: the smaller, the more the order of a method's
+    scores says what this translation comes from.
+    """
+    curves = sorted(why.curves, key=lambda curve: -curve.area)
+    scores = why.attributions.scores
+    names = [_fitted(visible(piece.text)) for piece in found.source_pieces]
+    beside = max(map(shown_width, names))
+    table = [["", *(str(number) for number in range(1, len(curves) + 1))]]
+    for row, name in enumerate(names):
+        cells = [f"{scores[curve.method][row]:.3f}" if curve.method in scores else "" for curve in curves]
+        table.append([Padded(name, beside), *cells])
+    width = 1 + max(len(cell) for row in table for cell in row[1:])
+    lines = [Padded(row[0], beside) + "".join(cell.rjust(width) for cell in row[1:]) for row in table]
+    listed = [f"{number}  {curve.method}: {curve.area:.3f}" for number, curve in enumerate(curves, start=1)]
+    heading = translate("the area under each method's deletion curve, in nats; the smallest is the best order")
+    return "\n".join(["", *lines, "", *wrapped(heading, 100, ""), *listed])
+
+
 def word_links(found: SentenceAttention) -> Iterator[str]:
     """For each word of the translation its source word, as 0-0 1-2 (Pharaoh's format), by the mean of all heads.
 
     Words stand between white space. Of a word's pieces the weights are added up, over both sides.
     """
     weights = ChosenMap.of(found, "cross").weights
-    sources = [_pieces_of(word, [one.span for one in found.source_pieces]) for word in _words(found.source)]
+    sources = [_pieces_of(word, [one.place for one in found.source_pieces]) for word in _words(found.source)]
     for number, word in enumerate(_words(found.translation)):
-        rows = _pieces_of(word, [one.span for one in found.target_pieces])
+        rows = _pieces_of(word, [one.place for one in found.target_pieces])
         sums = [weights[np.ix_(rows, columns)].sum() for columns in sources]
         if sums and max(sums) > 0:
             yield f"{int(np.argmax(sums))}-{number}"

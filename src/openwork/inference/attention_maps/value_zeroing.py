@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from openwork.inference.attention_maps.flow import rollout
 from openwork.inference.attention_maps.forced import ForcedTranslation
@@ -26,15 +26,17 @@ from openwork.nn.low_rank_attention import LowRankAttention
 from openwork.nn.recording import lending
 
 
-def permits(model: Transformer) -> bool:
+def permits(model: nn.Module) -> bool:
     """Whether each attention of the model has a value vector for each position that it attends to."""
-    return not any(isinstance(module, LinearAttention | LowRankAttention) for module in model.modules())
+    others = LinearAttention | LowRankAttention
+    return isinstance(model, Transformer) and not any(isinstance(module, others) for module in model.modules())
 
 
 @torch.inference_mode()
 def value_zeroing(forced: ForcedTranslation) -> Float[Tensor, "target source"]:
     """How much of each target position comes from each piece of the source; rows add up to 1."""
     model = forced.model
+    assert isinstance(model, Transformer)
     with _calls(model.encoder.layers) as of_encoder, _calls(model.decoder.layers) as of_decoder:
         forced.logits(forced.start(forced.source[None]))
     count = len(forced.source)

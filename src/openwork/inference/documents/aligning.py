@@ -25,7 +25,7 @@ CROSS = "cross_attention"  # how the names of attentions to the source end
 BATCH_TOKENS = 2048  # padded positions that are computed together
 
 
-class EncodedPair(NamedTuple):
+class _Pair(NamedTuple):
     """Ids of both sides without end symbols, and the characters of each."""
 
     source: list[int]
@@ -48,7 +48,7 @@ class Aligner:
             return found
         pairs = {}
         for place, (source, target) in enumerate(zip(sources, translations, strict=True)):
-            pair = encode_pair(self.tokenizers, source, target)
+            pair = self._pair(source, target)
             if 0 < len(pair.source) < self.longest and 0 < len(pair.target) < self.longest:
                 pairs[place] = pair
         lengths = {place: max(len(pair.source), len(pair.target)) + 1 for place, pair in pairs.items()}
@@ -57,8 +57,14 @@ class Aligner:
                 found[place] = one
         return found
 
+    def _pair(self, source: str, target: str) -> _Pair:
+        tokenizers = self.tokenizers
+        left = protect(source, tokenizers.placeholders)
+        right = protect_like(target, left.spans)
+        return _Pair(*_encoded(tokenizers.source, left), *_encoded(tokenizers.target, right))
+
     @torch.inference_mode()
-    def _align(self, pairs: Sequence[EncodedPair]) -> list[Alignment]:
+    def _align(self, pairs: Sequence[_Pair]) -> list[Alignment]:
         self.model.eval()
         device = next(self.model.parameters()).device
         ids, lengths = padded([pair.source for pair in pairs], device)
@@ -79,13 +85,6 @@ class Aligner:
             return torch.stack(layers).mean(0)
         assert can_attend(self.model)
         return self.model.attend(tokens, state)[1]
-
-
-def encode_pair(tokenizers: TokenizerPair, source: str, target: str) -> EncodedPair:
-    """Both sides as a translator reads and writes them; a side whose pieces have no known characters is empty."""
-    left = protect(source, tokenizers.placeholders)
-    right = protect_like(target, left.spans)
-    return EncodedPair(*_encoded(tokenizers.source, left), *_encoded(tokenizers.target, right))
 
 
 def _encoded(tokenizer: Tokenizer, sentence: Protected) -> tuple[list[int], list[Span]]:

@@ -1,18 +1,123 @@
-"""The route /v1/attention: what each head attends to while a text is translated, and what explains the translation."""
+"""The route /v1/attention: what each head attends to while a text is translated."""
 
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
 
 from openwork.serving.bodies.libretranslate import REFUSALS
+from openwork.serving.bodies.typed import Text
 from openwork.serving.errors import Unmet
-from openwork.serving.inspecting.bodies import AttentionAnswer, AttentionRequest
 from openwork.serving.options import TranslationOptions
 from openwork.serving.responses import unless_gone
 from openwork.serving.service import Service
 
 LONGEST = 2000  # characters
+HEAD = r"^$|^(encoder|decoder|cross):[0-9]{1,4}:[0-9]{1,4}$"
+
+
+class AttentionRequest(BaseModel):
+    """A line to translate."""
+
+    model_config = ConfigDict(extra="forbid")
+    text: Text = Field(description="one line")
+    source: Text | None = Field(None, description="its language, such as en; none: any")
+    target: Text | None = Field(None, description="language of the translation; none: any")
+    bundle: Text | None = Field(None, description="name of a bundle, in place of languages")
+    why: bool = Field(
+        False, description="which pieces of the source it comes from, by several methods, and how good each is"
+    )
+    without: str = Field(
+        "", pattern=HEAD, description="a head, such as cross:0:3: the translation is searched again without it"
+    )
+
+
+class ReadPiece(BaseModel):
+    """A piece that the encoder reads; `start` and `end` are characters of the text, null for a symbol."""
+
+    text: str
+    start: int | None
+    end: int | None
+    special: bool
+
+
+class PredictedPiece(BaseModel):
+    """A position of the decoder: what it reads, and what it predicts, with the characters of the translation."""
+
+    input: str
+    predicted: str
+    start: int | None
+    end: int | None
+    special: bool
+    logProbability: float | None = Field(description="of the predicted piece, in nats")
+
+
+class HeadWeights(BaseModel):
+    """All heads of a layer, counted from 0."""
+
+    kind: Literal["encoder", "decoder", "cross"]
+    layer: int
+    heads: int
+    rows: int
+    columns: int
+    weights: str = Field(description="base64 of little-endian 16-bit shares of 65,535, by head, row and column")
+
+
+class MethodScores(BaseModel):
+    """The scores of the source's pieces by one method: nats for gradients and occlusion, shares of 1 for the others."""
+
+    method: str
+    scores: list[float]
+
+
+class ScoredPieces(BaseModel):
+    """What a translation comes from; `leftOut`: why a method is missing."""
+
+    position: int | None
+    value: float
+    baseline: float
+    steps: int
+    methods: list[MethodScores]
+    leftOut: dict[str, str]
+
+
+class WrittenCurve(BaseModel):
+    """The log-probability of the translation (nats) while pieces are taken away in an order, and the area under it."""
+
+    method: str
+    order: list[int]
+    logProbabilities: list[float]
+    area: float
+
+
+class Deletion(BaseModel):
+    """A curve for each method, the last one by chance: the mean of so many seeds."""
+
+    replacement: str
+    seeds: int
+    curves: list[WrittenCurve]
+
+
+class OtherTranslation(BaseModel):
+    """The translation without a head."""
+
+    head: str
+    translation: str
+
+
+class AttentionAnswer(BaseModel):
+    """A text, its translation, and the weights of all layers and heads."""
+
+    source: str
+    translation: str
+    sourcePieces: list[ReadPiece]
+    targetPieces: list[PredictedPiece]
+    maps: list[HeadWeights]
+    attributions: ScoredPieces | None = None
+    positionAttributions: ScoredPieces | None = None
+    deletion: Deletion | None = None
+    without: OtherTranslation | None = None
 
 
 def add_attention(app: FastAPI, service: Service) -> None:
@@ -20,17 +125,13 @@ def add_attention(app: FastAPI, service: Service) -> None:
 
     @app.post("/v1/attention", responses={200: {"model": AttentionAnswer}, **REFUSALS})
     async def attention(asked: AttentionRequest, request: Request) -> JSONResponse:
-        """What each head attends to while a line is translated, and with `why` what explains the translation."""
+        """What each head attends to while a line is translated."""
         model = service.find(asked.source, asked.target, asked.bundle)
-        if not all(_is_line(text) for text in (asked.text, asked.translation) if text is not None):
+        if not asked.text.strip() or "\n" in asked.text or len(asked.text) > LONGEST:
             raise Unmet(f"attention is shown for one line of at most {LONGEST:,} characters")
-        work = service.translate(model, [asked.text], TranslationOptions(attend=asked.options))
-        (((best, *_),)) = await unless_gone(request, work)
+        options = TranslationOptions(attend=True, why=asked.why, without=asked.without)
+        (((best, *_),)) = await unless_gone(request, service.translate(model, [asked.text], options))
         found: dict[str, Any] = best["attention"]
         if "failed" in found:
             raise Unmet(found["failed"])
         return JSONResponse(found)
-
-
-def _is_line(text: str) -> bool:
-    return bool(text.strip()) and "\n" not in text and len(text) <= LONGEST
