@@ -59,7 +59,7 @@ def through_layers(found: SentenceAttention, *, with_flow: bool = True) -> Throu
     layers = [with_residual(one.mean) for one in encoder]
     to_top = mean_of(cross).astype(np.float64)
     rolled = rollout(layers)
-    reason = _reason(max(to_top.shape)) if with_flow else msg("flows were not asked for")
+    reason = _reason(max(to_top.shape)) if with_flow else msg("it was not asked for")
     flow = None if reason else maximum_flows(layers)
     cross_flow = None if reason else maximum_flows([*layers, to_top])
     return ThroughLayers(rolled, to_top @ rolled, flow, cross_flow, reason)
