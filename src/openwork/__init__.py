@@ -16,6 +16,7 @@ from openwork.base.public import import_when_used
 
 if TYPE_CHECKING:
     from openwork import data, decoding, models, nn
+    from openwork.api.attention import AttentionReport
     from openwork.api.evaluating import Scores, evaluate
     from openwork.api.explanation import Explanation
     from openwork.api.models import (
@@ -26,12 +27,12 @@ if TYPE_CHECKING:
         LanguageModel,
         MaskFiller,
         Tagger,
-        TrainedModel,
         Transcriber,
         Translator,
         load,
     )
     from openwork.api.remote import RemoteTranslator, connect
+    from openwork.api.trained import TrainedModel
     from openwork.api.training import Run, train
     from openwork.base.errors import BundleError, ConfigError, DataError, OpenworkError, UsageError
     from openwork.inference.documents.report import DocumentReport
@@ -42,10 +43,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "Answerer", "BundleError", "Captioner", "Classifier", "ConfigError", "DataError", "DocumentReport", "Embedder",
-    "Explanation", "LanguageModel", "MaskFiller", "OpenworkError", "RemoteTranslator", "Run", "Scores", "Tagger",
-    "TrainedModel", "Transcriber", "Transcript", "Transformer", "Translation", "Translator", "UsageError",
-    "__version__", "connect", "data", "decoding", "evaluate", "load", "models", "nn", "train",
+    "Answerer", "AttentionReport", "BundleError", "Captioner", "Classifier", "ConfigError", "DataError",
+    "DocumentReport", "Embedder", "Explanation", "LanguageModel", "MaskFiller", "OpenworkError", "RemoteTranslator",
+    "Run", "Scores", "Tagger", "TrainedModel", "Transcriber", "Transcript", "Transformer", "Translation", "Translator",
+    "UsageError", "__version__", "connect", "data", "decoding", "evaluate", "load", "models", "nn", "train",
 ]  # fmt: skip
 
 # On a CPU torch's libraries keep what they prepared for each shape of a matrix product, a thousand of each kind by
@@ -59,11 +60,13 @@ __getattr__ = import_when_used(
     __name__,
     {
         "": "data decoding models nn",
+        "api.attention": "AttentionReport",
         "api.evaluating": "Scores evaluate",
         "api.explanation": "Explanation",
-        "api.models": "Answerer Captioner Classifier Embedder LanguageModel MaskFiller Tagger TrainedModel"
+        "api.models": "Answerer Captioner Classifier Embedder LanguageModel MaskFiller Tagger"
         " Transcriber Translator load",
         "api.remote": "RemoteTranslator connect",
+        "api.trained": "TrainedModel",
         "api.training": "Run train",
         "base.errors": "BundleError ConfigError DataError OpenworkError UsageError",
         "inference.documents.report": "DocumentReport",

@@ -15,9 +15,11 @@ from openwork.bundles.bundle import Bundle
 from openwork.inference.attention_maps.capture import capture
 from openwork.inference.attention_maps.chosen import ChosenMap
 from openwork.inference.attention_maps.deletion import reasons
+from openwork.inference.attention_maps.facts import head_facts
 from openwork.inference.attention_maps.maps import unpacked
 from openwork.inference.attention_maps.removal import without_head
 from openwork.inference.attention_maps.text import attention_text, word_links
+from openwork.inference.translation import Translation
 from openwork.inference.translator import BatchTranslator
 
 TEXT, TRANSLATION = "a b c", "c b"
@@ -126,3 +128,37 @@ def test_why_and_without(call: Call, bundle_folder: Path, tiny_bundle: Bundle, t
 def test_what_cannot_be_shown(call: Call, bundle_folder: Path, words: list[object], code: str) -> None:
     refused = call("attention", bundle_folder, *words)
     assert refused.code in (1, 2) and code in refused.err, refused.err
+
+
+def test_the_facts_of_the_chosen_heads(call: Call, bundle_folder: Path, tiny_bundle: Bundle) -> None:
+    lines = call("attention", bundle_folder, TEXT, "--translation", TRANSLATION).out.decode().splitlines()
+    table = lines[next(place for place, line in enumerate(lines) if line.startswith("layer, head")) + 1 :]
+    facts = head_facts(capture(tiny_bundle, TEXT, TRANSLATION).of_kind("cross"))
+    assert [line.split()[2:] for line in table] == [
+        [f"{one:.2f}" for one in (fact.entropy, fact.distance, fact.before, fact.same, fact.after, fact.largest)]
+        for fact in facts
+    ]
+    one = call("attention", bundle_folder, TEXT, "--kind", "encoder", "--head", "1").out.decode()
+    assert re.search(r"^ *0, 1 ", one, re.MULTILINE) and not re.search(r"^ *0, 0 ", one, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("kind", "title", "other"), [("encoder", "what attends", "predicted"), ("decoder", "decoder's input", "source")]
+)
+def test_a_picture_has_the_titles_of_its_kind(
+    call: Call, bundle_folder: Path, tmp_path: Path, kind: str, title: str, other: str
+) -> None:
+    call("attention", bundle_folder, TEXT, "--kind", kind, "--svg", tmp_path / "map.svg")
+    drawn = (tmp_path / "map.svg").read_text(encoding="utf-8")
+    assert title in drawn and other not in drawn
+
+
+def test_a_found_translation_keeps_its_pieces(tiny_bundle: Bundle) -> None:
+    """Two pieces that encoding makes one of have another probability."""
+    tokenizer = tiny_bundle.tokenizers.target
+    text = next(piece for piece in map(tokenizer.piece, range(260, tokenizer.vocabulary_size)) if len(piece) > 1)
+    pieces = tuple(number for letter in text for number in tokenizer.encode(letter))
+    found = capture(tiny_bundle, "a b", Translation(text, pieces=pieces))
+    assert found.output_ids == (*pieces, tokenizer.end_id) != capture(tiny_bundle, "a b", text).output_ids
+    assert [piece.place for piece in found.target_pieces[:-1]] == [(n, n + 1) for n in range(len(text))]
+    assert found.log_probability != pytest.approx(capture(tiny_bundle, "a b", text).log_probability, abs=1e-3)

@@ -81,6 +81,7 @@ def attention(
     from openwork.inference.attention_maps.capture import MOST_PIECES, capture
     from openwork.inference.attention_maps.chosen import ChosenMap
     from openwork.inference.attention_maps.deletion import reasons
+    from openwork.inference.attention_maps.facts import head_facts
     from openwork.inference.attention_maps.files import page, picture, table
     from openwork.inference.attention_maps.removal import read_head, translate_without
 
@@ -96,7 +97,6 @@ def attention(
     _write(files.svg, lambda: picture(chosen, translated))
     _write(files.csv, lambda: table(chosen))
     if as_json:
-        from openwork.inference.attention_maps.facts import head_facts
         from openwork.inference.attention_maps.flow import through_layers
 
         through = through_layers(found)
@@ -104,9 +104,11 @@ def attention(
         added["through_layers"] = None if through is None else through.to_json()
         write_json({**found.to_json(), **added})
     elif files == Files():
-        from openwork.inference.attention_maps.text import attention_text, reasons_text
+        from openwork.inference.attention_maps.text import attention_text, facts_text, reasons_text
 
-        print_text(attention_text(found, chosen, shutil.get_terminal_size().columns, translated))
+        width = shutil.get_terminal_size().columns
+        print_text(attention_text(found, chosen, width, translated))
+        print_text(facts_text(head_facts(found.maps), chosen, width, translated))
         if why is not None:
             print_text(reasons_text(found, why, translated))
         if head is not None:

@@ -34,7 +34,11 @@ def check_text(text: str) -> None:
 def translation_to_explain(bundle: Bundle, text: str) -> Translation:
     """The bundle's own translation by its own search; UsageError where there is none of the whole text."""
     check_text(text)
-    translation = BatchTranslator.of(bundle).translate([text])[0][0]
+    return check_translation(BatchTranslator.of(bundle).translate([text])[0][0])
+
+
+def check_translation(translation: Translation) -> Translation:
+    """The translation itself; UsageError where there is none of the whole text."""
     if translation.problem:
         raise UsageError(
             "there is no translation to explain",

@@ -39,7 +39,7 @@ class AttentionMap(NamedTuple):
     """The weights (T, S) of a sentence: row t is what position t attends to.
 
     A row is labelled by a pair, "input → predicted": a decoder attends from its input piece to predict the next one,
-    and a map labelled with one of the two alone seems shifted by one.
+    and a map labelled with one of the two alone seems shifted by one. Of an encoder's map it is one piece.
     """
 
     title: str
@@ -47,6 +47,8 @@ class AttentionMap(NamedTuple):
     rows: Sequence[tuple[str, ...]]
     columns: Sequence[str]
     caption: str = ""
+    row_title: str = ROW_TITLE
+    column_title: str = COLUMN_TITLE
 
     def drawn(self, translate: Callable[[str], str]) -> Markup:
         """The heat map as SVG. Each cell shows its exact value under the pointer.
@@ -54,7 +56,7 @@ class AttentionMap(NamedTuple):
         ValueError: labels that do not fit the shape, or a weight outside 0..1.
         """
         _check(self)
-        return _drawn(self, *map(translate, (ROW_TITLE, COLUMN_TITLE, SCALE_TITLE)))
+        return _drawn(self, *map(translate, (self.row_title, self.column_title, SCALE_TITLE)))
 
 
 def _drawn(shown: AttentionMap, row_title: str, column_title: str, scale_title: str) -> Markup:

@@ -14,6 +14,7 @@ class TranslationOptions:
         explain: the probability of each of its pieces.
         attend: the weights of all its heads.
         why: with `attend`, which pieces of the source it comes from, by several methods.
+        given: with `attend`, a translation in place of the best one; None: none.
         without: a head, such as "cross:0:3", for another translation without it; empty: none.
         next_pieces: so many of the likeliest pieces after the first `position` pieces of it.
     """
@@ -24,6 +25,7 @@ class TranslationOptions:
     explain: bool = False
     attend: bool = False
     why: bool = False
+    given: str | None = None
     without: str = ""
     position: int = 0
     next_pieces: int = 0

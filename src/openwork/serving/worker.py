@@ -10,10 +10,6 @@ from typing import Any
 from openwork.base.errors import OpenworkError
 from openwork.bundles.bundle import Bundle
 from openwork.decoding.scoring import GivenUp
-from openwork.inference.attention_maps.attribution import MOST_EXPLAINED
-from openwork.inference.attention_maps.capture import MOST_PIECES, capture
-from openwork.inference.attention_maps.deletion import reasons
-from openwork.inference.attention_maps.removal import HeadName, translate_without
 from openwork.inference.continuation.continuer import Continuer
 from openwork.inference.continuation.text import Prompt
 from openwork.inference.documents.aligning import Aligner
@@ -23,6 +19,7 @@ from openwork.inference.requests import Request
 from openwork.inference.scorer import Scorer
 from openwork.inference.settings import settings_over
 from openwork.inference.translator import BatchTranslator
+from openwork.serving.inspecting.looking import looked
 from openwork.serving.messages import receive, send, shown
 from openwork.text.languages import can_tell_languages
 
@@ -79,7 +76,8 @@ class ServedBundle:
         if first["align"]:
             self._add_alignments(texts, answers, explain=first["explain"])
         if first["attend"]:
-            self._add_attention(texts, answers, first)
+            for text, (own, *_), (best, *_) in zip(texts, found, answers, strict=True):
+                best["attention"] = looked(self.bundle, text, own, first)
         if count := first["next_pieces"]:
             listed = translator.alternatives(texts, requests, position=first["position"], count=count)
             for (best, *_), pieces in zip(answers, listed, strict=True):
@@ -95,18 +93,6 @@ class ServedBundle:
             scored = self.scorer.score(list(zip(texts, translations, strict=True)))
             for (best, *_), score in zip(answers, scored, strict=True):
                 best["tokens"] = score.to_json()["tokens"]
-
-    def _add_attention(self, texts: list[str], answers: list[list[dict[str, Any]]], first: Job) -> None:
-        """Adds what each head attends to, and what else was asked of it; `failed` where that cannot be shown."""
-        for text, (best, *_) in zip(texts, answers, strict=True):
-            try:
-                found = capture(self.bundle, text, best["text"], MOST_EXPLAINED if first["why"] else MOST_PIECES)
-                best["attention"] = found.to_json() | (reasons(self.bundle, found).to_json() if first["why"] else {})
-                if name := first["without"]:
-                    other = translate_without(self.bundle, text, HeadName.read(name))
-                    best["attention"]["without"] = {"head": name, "translation": other.text}
-            except OpenworkError as error:
-                best["attention"] = {"failed": f"{error.what}; {error.why}" if error.why else error.what}
 
 
 def _listed(value: Any) -> Any:

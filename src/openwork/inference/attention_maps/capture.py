@@ -30,7 +30,8 @@ from openwork.inference.attention_maps.pieces import (
     labels,
     source_places,
 )
-from openwork.inference.explainable import check_text, translation_to_explain
+from openwork.inference.explainable import check_text, check_translation, translation_to_explain
+from openwork.inference.translation import Translation
 from openwork.models.interfaces import Seq2SeqModel, can_attend
 from openwork.nn.low_rank_attention import LowRankAttention
 from openwork.nn.recording import recording
@@ -75,9 +76,12 @@ class SentenceAttention:
         }
 
 
-def capture(bundle: Bundle, text: str, translation: str | None = None, most: int = MOST_PIECES) -> SentenceAttention:
+def capture(
+    bundle: Bundle, text: str, translation: str | Translation | None = None, most: int = MOST_PIECES
+) -> SentenceAttention:
     """The attention of a text and a translation; without one, of the best that the bundle's own search finds.
 
+    One that a search has found already keeps its pieces, which need not be those that its text is cut into.
     UsageError for a text without visible characters, for one that has no translation, and for a model without
     attention to show. OpenworkError for more than `most` pieces on a side, or than the model reads.
     """
@@ -86,8 +90,8 @@ def capture(bundle: Bundle, text: str, translation: str | None = None, most: int
     tokenizers, longest = bundle.tokenizers, longest_side(bundle, most)
     ((ids, spans),) = tokenizers.encode_sources([text])
     check_length(len(ids) + 1, longest)
-    if translation is None:
-        own = translation_to_explain(bundle, text)
+    if not isinstance(translation, str):
+        own = translation_to_explain(bundle, text) if translation is None else check_translation(translation)
         output, translation, is_ended = list(own.pieces), own.text, own.finished
         places = found_places(tokenizers, translation, spans, output)
     else:

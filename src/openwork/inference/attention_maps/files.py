@@ -5,13 +5,20 @@ import io
 from collections.abc import Callable
 from typing import Any
 
+from openwork.base.messages import msg
 from openwork.base.phrases import AsIs
 from openwork.bundles.settings import BundleSettings
 from openwork.inference.attention_maps.capture import SentenceAttention
 from openwork.inference.attention_maps.chosen import ChosenMap
-from openwork.inspection.attention_view import AttentionMap
+from openwork.inference.attention_maps.maps import Kind
+from openwork.inspection.attention_view import COLUMN_TITLE, ROW_TITLE, AttentionMap
 from openwork.inspection.page import app_page
 
+AXES: dict[Kind, tuple[str, str]] = {
+    "encoder": (msg("source, what attends"), msg("source, what is attended to")),
+    "decoder": (ROW_TITLE, msg("decoder's input")),
+    "cross": (ROW_TITLE, COLUMN_TITLE),
+}
 FORMULAS = tuple("=+-@\t\r")
 
 
@@ -24,8 +31,8 @@ def page(found: SentenceAttention, settings: BundleSettings, language: str, **mo
 
 def picture(chosen: ChosenMap, translate: Callable[[str], str]) -> str:
     """SVG."""
-    drawn = AttentionMap(chosen.title(translate), chosen.weights, chosen.rows, chosen.columns).drawn(translate)
-    return f"{drawn}\n"
+    named = (chosen.title(translate), chosen.weights, chosen.rows, chosen.columns)
+    return f"{AttentionMap(*named, '', *AXES[chosen.kind]).drawn(translate)}\n"
 
 
 def table(chosen: ChosenMap) -> str:

@@ -2,13 +2,16 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
+from openwork.base.messages import msg
 from openwork.base.phrases import Padded, shown_width
 from openwork.inference.attention_maps.capture import SentenceAttention
 from openwork.inference.attention_maps.chosen import ChosenMap
 from openwork.inference.attention_maps.deletion import Reasons
+from openwork.inference.attention_maps.facts import HeadFacts
 from openwork.inspection.attention_view import visible
 from openwork.inspection.trace_text import wrapped
 
@@ -68,6 +71,23 @@ def _fitted(text: str) -> str:
     while shown_width(text) > LONGEST_ROW:
         text = text[:-2] + "…"
     return text
+
+
+FACTS = msg("each head: entropy in nats, distance in positions, mean weight at offsets -1, 0 and +1, largest weight")
+
+
+def facts_text(facts: Sequence[HeadFacts], chosen: ChosenMap, width: int, translate: Callable[[str], str]) -> str:
+    """A row for each head of the chosen kind, layer and head."""
+    of_kind = [one for one in facts if one.kind == chosen.kind and chosen.layer in (None, one.layer)]
+    names = [translate(msg("layer, head")), translate(msg("entropy")), translate(msg("distance"))]
+    table = [[*names, "-1", "0", "+1", translate(msg("largest"))]]
+    for one in of_kind:
+        if chosen.head in (None, one.head):
+            values = (one.entropy, one.distance, one.before, one.same, one.after, one.largest)
+            table.append([f"{one.layer}, {one.head}", *(f"{value:.2f}" for value in values)])
+    widths = [max(map(shown_width, column)) for column in zip(*table, strict=True)]
+    lines = ["  ".join(map(partial(Padded, right=True), row, widths)) for row in table]
+    return "\n".join(["", *wrapped(translate(FACTS), width, "  "), *lines])
 
 
 def reasons_text(found: SentenceAttention, why: Reasons, translate: Callable[[str], str]) -> str:

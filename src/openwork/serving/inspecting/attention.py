@@ -25,6 +25,7 @@ class AttentionRequest(BaseModel):
     source: Text | None = Field(None, description="its language, such as en; none: any")
     target: Text | None = Field(None, description="language of the translation; none: any")
     bundle: Text | None = Field(None, description="name of a bundle, in place of languages")
+    translation: Text | None = Field(None, description="one line, in place of the bundle's own translation")
     why: bool = Field(
         False, description="which pieces of the source it comes from, by several methods, and how good each is"
     )
@@ -62,6 +63,44 @@ class HeadWeights(BaseModel):
     rows: int
     columns: int
     weights: str = Field(description="base64 of little-endian 16-bit shares of 65,535, by head, row and column")
+
+
+class HeadNumbers(BaseModel):
+    """A head's entropy (nats) and distance (positions), its mean weight at offsets -1, 0 and +1, and its largest."""
+
+    kind: Literal["encoder", "decoder", "cross"]
+    layer: int
+    head: int
+    entropy: float
+    distance: float
+    before: float
+    same: float
+    after: float
+    largest: float
+
+
+class WrittenMatrix(BaseModel):
+    """Weights by row and column, written as those of `HeadWeights`."""
+
+    rows: int
+    columns: int
+    weights: str
+
+
+class WrittenFlows(BaseModel):
+    """The maximum flow to each piece of the source; null: `flowReason` says why."""
+
+    encoder: WrittenMatrix | None
+    cross: WrittenMatrix | None
+
+
+class WrittenLayers(BaseModel):
+    """Attention through all layers of the encoder, from its outputs and from target positions: rollout, and flow."""
+
+    encoder: WrittenMatrix
+    cross: WrittenMatrix
+    flow: WrittenFlows = Field(description="with why, of at most 40 pieces")
+    flowReason: str
 
 
 class MethodScores(BaseModel):
@@ -114,6 +153,8 @@ class AttentionAnswer(BaseModel):
     sourcePieces: list[ReadPiece]
     targetPieces: list[PredictedPiece]
     maps: list[HeadWeights]
+    facts: list[HeadNumbers]
+    through_layers: WrittenLayers | None = Field(description="null where the encoder has no weights between pieces")
     attributions: ScoredPieces | None = None
     positionAttributions: ScoredPieces | None = None
     deletion: Deletion | None = None
@@ -127,11 +168,15 @@ def add_attention(app: FastAPI, service: Service) -> None:
     async def attention(asked: AttentionRequest, request: Request) -> JSONResponse:
         """What each head attends to while a line is translated."""
         model = service.find(asked.source, asked.target, asked.bundle)
-        if not asked.text.strip() or "\n" in asked.text or len(asked.text) > LONGEST:
+        if not _is_line(asked.text) or not (asked.translation is None or _is_line(asked.translation)):
             raise Unmet(f"attention is shown for one line of at most {LONGEST:,} characters")
-        options = TranslationOptions(attend=True, why=asked.why, without=asked.without)
+        options = TranslationOptions(attend=True, why=asked.why, given=asked.translation, without=asked.without)
         (((best, *_),)) = await unless_gone(request, service.translate(model, [asked.text], options))
         found: dict[str, Any] = best["attention"]
         if "failed" in found:
             raise Unmet(found["failed"])
         return JSONResponse(found)
+
+
+def _is_line(text: str) -> bool:
+    return bool(text.strip()) and "\n" not in text and len(text) <= LONGEST

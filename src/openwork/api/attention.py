@@ -1,0 +1,50 @@
+"""The attention of a sentence and its translation, as numbers, as text and as a picture."""
+
+import os
+import shutil
+from dataclasses import dataclass
+from typing import Any
+
+from openwork.base.messages import catalogue, find_language
+from openwork.inference.attention_maps.capture import SentenceAttention
+from openwork.inference.attention_maps.chosen import ChosenMap
+from openwork.inference.attention_maps.files import picture
+from openwork.inference.attention_maps.maps import LayerMap
+from openwork.inference.attention_maps.text import attention_text
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AttentionReport:
+    """The weights of a sentence: `print` writes the mean of the cross-attention, and a notebook shows it as a picture.
+
+    `sentence` has the pieces of both sides, with their characters and log-probabilities.
+    """
+
+    sentence: SentenceAttention
+
+    @property
+    def maps(self) -> tuple[LayerMap, ...]:
+        """One for each attention: `kind` ("encoder", "decoder", "cross"), `layer` from 0, `weights` (head, query, key).
+
+        A query of the last two kinds is the step that reads a target piece and predicts the next.
+        """
+        return self.sentence.maps
+
+    @property
+    def translation(self) -> str:
+        return self.sentence.translation
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON; weights in 16 bits, so that none differs by more than 7.7e-6."""
+        return self.sentence.to_json()
+
+    def _repr_html_(self) -> str:
+        return picture(ChosenMap.of(self.sentence, "cross"), catalogue(find_language(os.environ)).translate)
+
+    def __str__(self) -> str:
+        translate = catalogue(find_language(os.environ)).translate
+        chosen = ChosenMap.of(self.sentence, "cross")
+        return attention_text(self.sentence, chosen, shutil.get_terminal_size().columns, translate)
+
+    def __repr__(self) -> str:
+        return f"AttentionReport({self.sentence.source!r} → {self.sentence.translation!r}, {len(self.maps)} maps)"
