@@ -35,6 +35,12 @@ def translation_to_explain(bundle: Bundle, text: str) -> Translation:
     """The bundle's own translation by its own search; UsageError where there is none of the whole text."""
     check_text(text)
     translation = BatchTranslator.of(bundle).translate([text])[0][0]
+    check_translation(translation)
+    return translation
+
+
+def check_translation(translation: Translation) -> None:
+    """UsageError unless it is one of the whole text."""
     if translation.problem:
         raise UsageError(
             "there is no translation to explain",
@@ -44,7 +50,6 @@ def translation_to_explain(bundle: Bundle, text: str) -> Translation:
         )
     if translation.cut:
         raise UsageError("the sentence is too long for the model", hint="explain a shorter one", code="U052")
-    return translation
 
 
 def _other_kind(bundle: Bundle) -> UsageError:
