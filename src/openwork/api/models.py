@@ -3,16 +3,16 @@
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Literal, overload
 
 import numpy as np
 
 from openwork.api.explanation import Explanation
+from openwork.api.searched import SearchedText
 from openwork.api.texts import as_path, is_file, like, many, many_files, many_pictures, pairs, watched
+from openwork.api.trained import TrainedModel
 from openwork.base.tasks import Task, task_of
-from openwork.bundles.bundle import Bundle, load_bundle
-from openwork.bundles.settings import BundleSettings
+from openwork.bundles.bundle import load_bundle
 from openwork.inference.captions import writes_captions
 from openwork.inference.completer import Completer, check_continues
 from openwork.inference.documents.report import DocumentReport
@@ -25,30 +25,11 @@ from openwork.inference.transcriber import SoundTranscriber
 from openwork.inference.translation import Translation
 from openwork.inference.translator import BatchTranslator
 from openwork.inspection.trace import Selection
-from openwork.models.interfaces import MaskedModel, count_weights
+from openwork.models.interfaces import MaskedModel
 from openwork.runs.usable import usable_bundle
 
 Texts = list[str] | tuple[str, ...] | Iterator[str]
 LENGTH = 50  # the default maximum of pieces in a continuation
-
-
-class TrainedModel:
-    """A trained model: the bundle with settings, tokenizers and weights, and its path."""
-
-    def __init__(self, bundle: Bundle, path: Path) -> None:
-        self.bundle = bundle
-        self.path = path
-
-    @property
-    def settings(self) -> BundleSettings:
-        """The settings of model and search, and the languages."""
-        return self.bundle.settings
-
-    def __repr__(self) -> str:
-        languages = [self.settings.source_language, self.settings.target_language]
-        named = f", {' to '.join(filter(None, languages))}" if all(languages) else ""
-        weights = count_weights(self.bundle.model) / 1e6
-        return f"{type(self).__name__}('{self.path}'{named}, {weights:.2f} million weights)"
 
 
 class Translator(TrainedModel):
@@ -151,6 +132,18 @@ class Translator(TrainedModel):
         """
         (text,) = many([text])
         return Explanation(explain(self.bundle, text, Selection(layer, head, every)))
+
+    def search_tree(self, text: str, beam: int | None = None) -> SearchedText:
+        """Searches a text and records what the beam keeps and drops at each step, and why; a notebook shows the tree.
+
+        `beam`: hypotheses kept, in place of the settings'. UsageError for an empty text, and for settings that do not
+        search with one beam.
+
+        >>> translator.search_tree("a b c", beam=3).tree.finished[0].text == translator.translate("a b c", beam=3).text
+        True
+        """
+        (text,) = many([text])
+        return SearchedText.of(self.bundle, text, beam)
 
 
 def _each(found: Sequence[Sequence[Translation]], best: int) -> list[Any]:

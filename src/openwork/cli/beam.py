@@ -38,17 +38,13 @@ def beam(
     loaded = load(bundle)
     from openwork.inference.searches.outline import Extent
     from openwork.inference.searches.recorded import record_search
-    from openwork.inference.searches.text import TreeLine, finished_lines, heading_lines, tree_lines
+    from openwork.inference.searches.text import search_text
 
     tree = record_search(loaded, sentence, {} if size is None else {"beam": size}).tree
     if as_json:
         write_json(tree.to_json())
         return
-    width = shutil.get_terminal_size().columns
-    lines = [TreeLine(line, "") for line in (*heading_lines(tree, width, translated), "")]
-    lines += tree_lines(tree, width, translated, Extent(step, everything))
-    lines += [TreeLine(line, "") for line in ("", *finished_lines(tree, translated))]
-    _print(lines)
+    _print(list(search_text(tree, shutil.get_terminal_size().columns, translated, Extent(step, everything))))
 
 
 def _print(lines: Sequence["TreeLine"]) -> None:

@@ -14,6 +14,8 @@ class TranslationOptions:
         explain: the probability of each of its pieces.
         attend: the weights of all its heads.
         why: with `attend`, which pieces of the source it comes from, by several methods.
+        tree: in place of a translation, its beam search as a tree.
+        beam: with `tree`, so many hypotheses are kept; 0: as many as the bundle says.
         without: a head, such as "cross:0:3", for another translation without it; empty: none.
         next_pieces: so many of the likeliest pieces after the first `position` pieces of it.
     """
@@ -25,6 +27,8 @@ class TranslationOptions:
     attend: bool = False
     why: bool = False
     without: str = ""
+    tree: bool = False
+    beam: int = 0
     position: int = 0
     next_pieces: int = 0
 

@@ -12,7 +12,6 @@ from openwork.decoding.search_recorder import SearchRecorder
 from openwork.decoding.search_tree import SearchTree
 from openwork.inference.attention_maps.pieces import label
 from openwork.inference.explainable import check_text, check_translation
-from openwork.inference.requests import NOTHING, Request
 from openwork.inference.settings import settings_over
 from openwork.inference.translation import Translation
 from openwork.inference.translator import BatchTranslator
@@ -49,9 +48,7 @@ def check_translates(bundle: Bundle) -> None:
         )
 
 
-def recorded(
-    translator: BatchTranslator, text: str, request: Request = NOTHING, given_up: GivenUp = nothing_given_up
-) -> RecordedSearch:
+def recorded(translator: BatchTranslator, text: str, given_up: GivenUp = nothing_given_up) -> RecordedSearch:
     """The translator's search of one text; errors as of `record_search`."""
     settings = translator.decoding
     if settings.samples or settings.groups > 1:
@@ -63,7 +60,7 @@ def recorded(
         )
     check_text(text)
     recorder = SearchRecorder()
-    (translations,) = translator.translate([text], [request], given_up=given_up, recorder=recorder)
+    (translations,) = translator.translate([text], given_up=given_up, recorder=recorder)
     if translations[0].cut or not recorder.has_searched:
         check_translation(translations[0])
     tokenizers = translator.tokenizers

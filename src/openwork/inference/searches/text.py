@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from openwork.base.messages import msg
 from openwork.base.phrases import Padded, shown_width
-from openwork.decoding.search_tree import SearchTree
+from openwork.decoding.search_tree import SearchNode, SearchTree
 from openwork.inference.searches.outline import WHOLE, Entry, Extent, outline, reasons
 from openwork.inspection.attention_view import visible
 from openwork.inspection.trace_text import wrapped
@@ -24,6 +24,15 @@ class TreeLine(NamedTuple):
 
     text: str
     look: Literal["best", "dropped", ""]
+
+
+def search_text(tree: SearchTree, width: int, translate: Translate, extent: Extent = WHOLE) -> Iterator[TreeLine]:
+    """What was searched, the tree, and the table of the finished hypotheses, in this order."""
+    for line in (*heading_lines(tree, width, translate), ""):
+        yield TreeLine(line, "")
+    yield from tree_lines(tree, width, translate, extent)
+    for line in ("", *finished_lines(tree, translate)):
+        yield TreeLine(line, "")
 
 
 def tree_lines(tree: SearchTree, width: int, translate: Translate, extent: Extent = WHOLE) -> Iterator[TreeLine]:
@@ -68,11 +77,18 @@ def _branch(entry: Entry, indent: int) -> str:
 
 
 def _name(entry: Entry, translate: Translate) -> str:
-    if entry.node is None:
-        return f"× {translate(msg(f'{entry.more} more'))}"
-    marks = {"kept": "", "finished": "✓ ", "dropped": "× "}
-    piece = entry.node.piece
-    return marks[entry.node.fate] + (piece if BYTES.fullmatch(piece) else visible(piece))
+    return f"× {translate(more_words(entry.more))}" if entry.node is None else shown_piece(entry.node)
+
+
+def more_words(count: int) -> str:
+    """So many that were dropped."""
+    return msg(f"{count} more")
+
+
+def shown_piece(node: SearchNode) -> str:
+    """The piece with its spaces visible, behind a mark where it is finished or dropped."""
+    piece = node.piece if BYTES.fullmatch(node.piece) else visible(node.piece)
+    return {"kept": "", "finished": "✓ ", "dropped": "× "}[node.fate] + piece
 
 
 def _fill(text: str, width: int) -> str:
