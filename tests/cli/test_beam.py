@@ -13,11 +13,12 @@ from inference.attention_maps.bundles import bundle_of
 from openwork.base.phrases import shown_width
 from openwork.base.printing import escaped
 from openwork.bundles.bundle import Bundle
-from openwork.cli.beam import _print
+from openwork.cli.beam import STYLES
+from openwork.cli.terminal import print_styled
 from openwork.decoding.search_tree import FinishedNode, SearchNode, SearchTree
 from openwork.inference.searches.outline import FEW, Extent, outline, reasons
 from openwork.inference.searches.recorded import record_search
-from openwork.inference.searches.text import TreeLine, finished_lines, tree_lines
+from openwork.inference.searches.text import finished_lines, tree_lines
 
 TEXT = "a b c"
 NUMBERS = re.compile(r" *(\d+) +(-?\d+\.\d{4}) +(-?\d+\.\d{4})  (.*)")
@@ -108,7 +109,8 @@ def test_bold_and_dim_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", terminal := Terminal())
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    _print([TreeLine("kept 我", "best"), TreeLine("gone\x1b[31m", "dropped"), TreeLine("[bold]as it is[/]", "")])
+    lines = [("kept 我", STYLES["best"]), ("gone\x1b[31m", STYLES["dropped"]), ("[bold]as it is[/]", STYLES[""])]
+    print_styled(lines)
     assert terminal.getvalue().splitlines() == [
         "\x1b[1mkept 我\x1b[0m", "\x1b[2mgone\\x1b[31m\x1b[0m", "[bold]as it is[/]",
     ]  # fmt: skip

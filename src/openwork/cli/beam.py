@@ -1,20 +1,17 @@
 """openwork beam"""
 
 import shutil
-import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from typer import Argument, Option
 
 from openwork.base.limits import HYPOTHESES, LENGTH
-from openwork.base.printing import escaped, write_json
+from openwork.base.printing import write_json
 from openwork.cli.options import load
-from openwork.cli.terminal import print_text, translated
+from openwork.cli.terminal import print_styled, translated
 
-if TYPE_CHECKING:
-    from openwork.inference.searches.text import TreeLine
+STYLES = {"best": "bold", "dropped": "dim", "": ""}
 
 
 def beam(
@@ -44,17 +41,5 @@ def beam(
     if as_json:
         write_json(tree.to_json())
         return
-    _print(list(search_text(tree, shutil.get_terminal_size().columns, translated, Extent(step, everything))))
-
-
-def _print(lines: Sequence["TreeLine"]) -> None:
-    """Bold and dim on a terminal, plain text elsewhere."""
-    if not sys.stdout.isatty():
-        print_text("\n".join(line.text for line in lines))
-        return
-    from rich.console import Console
-    from rich.text import Text
-
-    console, styles = Console(), {"best": "bold", "dropped": "dim", "": ""}
-    for line in lines:
-        console.print(Text(escaped(line.text), style=styles[line.look]), soft_wrap=True)
+    lines = search_text(tree, shutil.get_terminal_size().columns, translated, Extent(step, everything))
+    print_styled((line.text, STYLES[line.look]) for line in lines)

@@ -99,7 +99,7 @@ def beam_search(
     no live one can still enter the best, or when it is given up. At its length limit it is stopped; its unfinished
     hypotheses are given only if none is finished, so that every sentence has at least one, unless its rules allow none.
     (`stopping` and `unfinished` in the settings may say otherwise.) Of equals, the better parent and then the lower id
-    comes first. The model should be in evaluation mode. A `recorder` is told what the search of one sentence does.
+    comes first. The model should be in evaluation mode. `recorder`: gets what the search of one sentence does.
     """
     batch = source.shape[0]
     if batch == 0:

@@ -41,7 +41,7 @@ def decode(
     `on_token` gets each token as it is chosen, in greedy search and sampling; a beam settles nothing so soon.
     Sentences that are `given_up` leave the batch at the next step, except among diverse groups and required phrases;
     what they have by then is no result.
-    A `recorder` is told what the search of one sentence does, unless it is sampled or has diverse groups.
+    `recorder` gets what the search of one sentence does, unless it is sampled or has diverse groups.
     """
     if settings.samples:
         return sample(model, source, source_lengths, settings, constraints, on_token, given_up)

@@ -1,7 +1,7 @@
-"""The recorder of a beam search: the search tells it what it does, and it decides nothing.
+"""The recorder of a beam search: the search calls it at each step, and it decides nothing.
 
 A search calls `start` once, `step` after each step and `stop` at its end. What was kept and what is finished is what
-the search says. Only the reason of what was dropped is concluded here, from what the search has told.
+the search gives. Only the reason of what was dropped is concluded here.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,10 +26,7 @@ class Considered(NamedTuple):
 
 @dataclass
 class SearchRecorder:
-    """Records the search of one sentence; without a call of `start` there was no search.
-
-    `unruled` of a step: the candidates that it would have without rules.
-    """
+    """Records the search of one sentence; without a call of `start` there was no search."""
 
     settings: DecodingSettings = field(default_factory=DecodingSettings)
     limit: int = 0
@@ -58,7 +55,7 @@ class SearchRecorder:
     ) -> None:
         """Takes the candidates of a step, the most wanted first; `survivors` are places and tokens of those that go on.
 
-        `found`: all hypotheses so far.
+        `found`: all hypotheses so far. `unruled`: the candidates that the step would have without rules.
         """
         ended = {one.tokens for one in found[len(self.found) :]}
         self.found, before = list(found), self._beam

@@ -15,15 +15,20 @@ _DROPPED, _BEST = Markup(' style="opacity:0.6"'), Markup(' style="font-weight:bo
 def tree_html(tree: SearchTree, translate: Callable[[str], str]) -> Markup:
     """The tree, of what was dropped the first few, and below it the finished hypotheses."""
     best = set(tree.path(tree.finished[0].node)) if tree.finished else set()
-    words, parts, depth = reasons(tree), [Markup("<ul>")], 0
+    words, parts, depth = reasons(tree), [], -1  # of the root it is 0
     for entry in outline(tree):
         below = len(entry.lasts)
-        parts.append(Markup("<ul>") if below > depth else Markup("</li>") + Markup("</ul></li>") * (depth - below))
+        parts.append(Markup("<ul>") if below > depth else _closed(depth - below))
         depth = below
         parts.append(_item(entry, words, best, translate))
-    parts.append(Markup("</li>") + Markup("</ul></li>") * depth + Markup("</ul>"))
+    parts += [_closed(depth), Markup("</ul>")]
     table = Markup("<pre>{}</pre>").format("\n".join(finished_lines(tree, translate)))
     return Markup("").join([*parts, table])
+
+
+def _closed(levels: int) -> Markup:
+    """The end of an item, and of so many lists with the items that hold them."""
+    return Markup("</li>") + Markup("</ul></li>") * levels
 
 
 def _item(entry: Entry, words: list[str], best: set[int], translate: Callable[[str], str]) -> Markup:

@@ -16,10 +16,10 @@ def searched(bundle: Bundle, engine: Engine, text: str, beam: int, is_given_up: 
 
     `beam`: hypotheses kept, 0 for as many as the bundle says.
     """
-    settings = settings_over(bundle.settings.decoding, {"beam": beam} if beam else {})
-    translator = BatchTranslator(bundle.model, bundle.tokenizers, settings)
-    translator.engine = engine
     try:
+        settings = settings_over(bundle.settings.decoding, {"beam": beam} if beam else {})
+        translator = BatchTranslator(bundle.model, bundle.tokenizers, settings)
+        translator.engine = engine
         found = recorded(translator, text, given_up=lambda: (0,) if is_given_up() else ())
     except OpenworkError as error:
         return {"failed": f"{error.what}; {error.why}" if error.why else error.what}
