@@ -241,3 +241,14 @@ def test_the_script_of_the_page_runs(page: str, tmp_path: Path, monkeypatch: pyt
 def test_training_says_what_is_missing(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="nothing to train on"):
         openwork.train(out=tmp_path / "run", source=tmp_path / "a")
+
+
+def test_a_search_is_shown_as_text_as_a_tree_and_as_json(en_de: Path) -> None:
+    translator: Any = openwork.load(en_de)
+    shown = translator.search_tree("a b c", beam=3)
+    assert [one.text for one in shown.translations] == [translator.translate("a b c", beam=3).text]
+    assert shown.to_json()["beam"] == 3 and len(shown.to_json()["nodes"]) == len(shown.tree.nodes)
+    assert "├─" in str(shown) and str(shown).splitlines()[-1].endswith(shown.tree.finished[-1].text)
+    assert shown._repr_html_().startswith("<ul><li") and repr(shown).startswith("SearchedText(")
+    with pytest.raises(UsageError):
+        translator.search_tree(" ")

@@ -50,6 +50,7 @@ WORK: dict[str, str] = {
     "tokenize": "--bundle {}/bundle --show-work",
     "attention": "{}/bundle a",
     "explain": "a --bundle {}/bundle",
+    "beam": "{}/bundle a",
     "paper": "eq 1",
     "study": "",
     "doctor": "",

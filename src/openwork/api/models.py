@@ -9,6 +9,7 @@ import numpy as np
 
 from openwork.api.attention import AttentionReport
 from openwork.api.explanation import Explanation
+from openwork.api.searched import SearchedText
 from openwork.api.texts import as_path, is_file, like, many, many_files, many_pictures, pairs, watched
 from openwork.api.trained import TrainedModel
 from openwork.base.tasks import Task, task_of
@@ -137,18 +138,26 @@ class Translator(TrainedModel):
     def attention(self, text: str, translation: str | None = None) -> AttentionReport:
         """All attention weights of a text and its translation; a notebook shows the cross-attention as a picture.
 
-        Args:
-            text: the text to translate.
-            translation: of it; None is the best that the model finds.
-
-        UsageError for an empty text and for a model without such weights, OpenworkError for a text that is too long.
+        `translation`: of the text; None is the best that the model finds. UsageError for an empty text and for a model
+        without such weights, OpenworkError for a text that is too long.
 
         >>> {one.kind for one in translator.attention("a b c").maps} == {"encoder", "decoder", "cross"}
         True
         """
-        (text,) = many([text])
-        (given,) = (None,) if translation is None else many([translation])
+        text, given = many([text])[0], None if translation is None else many([translation])[0]
         return AttentionReport(capture(self.bundle, text, given))
+
+    def search_tree(self, text: str, beam: int | None = None) -> SearchedText:
+        """Searches a text and records what the beam keeps and drops at each step, and why; a notebook shows the tree.
+
+        `beam`: hypotheses kept, in place of the settings'. UsageError for an empty text, and for settings that do not
+        search with one beam.
+
+        >>> translator.search_tree("a b c", beam=3).tree.finished[0].text == translator.translate("a b c", beam=3).text
+        True
+        """
+        (text,) = many([text])
+        return SearchedText.of(self.bundle, text, beam)
 
 
 def _each(found: Sequence[Sequence[Translation]], best: int) -> list[Any]:

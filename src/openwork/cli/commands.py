@@ -73,6 +73,9 @@ GROUPS = (
             "attention", "attention", "Show what a translator attends to, for each layer and head."
         ),
         "explain": CommandEntry("explain", "explain", "Show how a translation or label is calculated, step by step."),
+        "beam": CommandEntry(
+            "beam", "beam", "Show the beam search of a translation as a tree: what was kept, what was dropped and why."
+        ),
         "info": CommandEntry("info", "info", "Describe a bundle or a preset."),
         "tokenize": CommandEntry("info", "tokenize", "Cut each line of standard input into pieces."),
         "paper": CommandEntry("study", "paper", "Show an equation, figure or table of the paper with our code."),

@@ -61,6 +61,19 @@ def print_text(text: str) -> None:
     print(escaped(text))
 
 
+def print_styled(lines: Iterable[tuple[str, str]]) -> None:
+    """Prints translated lines to standard output, each with its style, such as "bold"; without styles elsewhere."""
+    if not sys.stdout.isatty():
+        print_text("\n".join(text for text, _ in lines))
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console()
+    for text, style in lines:
+        console.print(Text(escaped(text), style=style), soft_wrap=True)
+
+
 def report(text: str) -> None:
     """Reports a line to the user on standard error; a closed stream (as in `2>&1 | head`) does not end a training."""
     if not _quiet.get():

@@ -37,6 +37,7 @@ from openwork.decoding.scoring import (
     penalty_of,
     scored,
 )
+from openwork.decoding.search_recorder import Considered, SearchRecorder
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import StepModel
 from openwork.nn.shapes import AnySource, Lengths, Logits
@@ -54,6 +55,11 @@ class Live:
         """The same as rows."""
         return Prefixes(self.sentences.repeat_interleave(self.tokens.shape[1]), rows.fold(self.tokens))
 
+    def newest(self, parents: Int[Tensor, "sentence beam"]) -> list[tuple[int, int]]:
+        """Of the first sentence, for each hypothesis the place before and the newest token."""
+        taken = (self.log_probabilities[0] > -torch.inf).nonzero().squeeze(-1)
+        return list(zip(parents[0, taken].tolist(), self.tokens[0, taken, -1].tolist(), strict=True))
+
 
 @dataclass(frozen=True)
 class Candidates:
@@ -62,6 +68,11 @@ class Candidates:
     log_probabilities: Float[Tensor, "sentence candidate"]
     parents: Int[Tensor, "sentence candidate"]  # places in the beam
     tokens: Int[Tensor, "sentence candidate"]
+
+    def listed(self) -> list[Considered]:
+        """Those of the first sentence."""
+        columns = (self.parents[0].tolist(), self.tokens[0].tolist(), self.log_probabilities[0].tolist())
+        return [Considered(*one) for one in zip(*columns, strict=True)]
 
 
 Expansion = Callable[[Live, Tensor, int], Candidates]
@@ -80,6 +91,7 @@ def beam_search(
     expansion: Expansion | None = None,
     credit: Credit | None = None,
     given_up: GivenUp = nothing_given_up,
+    recorder: SearchRecorder | None = None,
 ) -> list[list[Hypothesis]]:
     """The best finished hypotheses of each sentence, at most `settings.best`, the highest score first.
 
@@ -87,7 +99,7 @@ def beam_search(
     no live one can still enter the best, or when it is given up. At its length limit it is stopped; its unfinished
     hypotheses are given only if none is finished, so that every sentence has at least one, unless its rules allow none.
     (`stopping` and `unfinished` in the settings may say otherwise.) Of equals, the better parent and then the lower id
-    comes first. The model should be in evaluation mode.
+    comes first. The model should be in evaluation mode. `recorder`: gets what the search of one sentence does.
     """
     batch = source.shape[0]
     if batch == 0:
@@ -100,18 +112,26 @@ def beam_search(
         torch.zeros(batch, 1, device=source.device),
     )
     state = model.start(source, source_lengths)
+    if recorder is not None:
+        recorder.start(settings, int(finished.limits))
     while True:
         logits, state = model.step(rows.fold(live.tokens[..., -1:]), state)
         candidates = expansion(live, logits[:, -1], settings.beam)
         credits = None if credit is None else rows.unfold(credit(state), live.tokens.shape[1])
         finished.collect(live, candidates, credits)
         grown, parents = survivors(live, candidates, settings.beam)
+        if recorder is not None:
+            is_ruled = isinstance(expansion, Expand) and expansion.is_ruled
+            unruled = Expand()(live, logits[:, -1], settings.beam).listed() if is_ruled else ()
+            recorder.step(candidates.listed(), grown.newest(parents), finished.hypotheses[0], unruled)
         done = finished.done(grown)
         if left := given_up():
             done |= torch.isin(grown.sentences, torch.tensor(sorted(left), device=done.device))
         finished.stop(grown, done, None if credits is None else credits.gather(1, parents))
         kept = (~done).nonzero().squeeze(-1)
         if kept.numel() == 0:
+            if recorder is not None:
+                recorder.stop(finished.hypotheses[0])
             return finished.ranked()
         sentences, beam = live.log_probabilities.shape
         chosen = rows.selection(kept, parents[kept], beam)
@@ -126,6 +146,11 @@ class Expand:
     def __init__(self, rules: Sequence[TokenRule] = (), model: StepModel | None = None) -> None:
         self.rules = rules
         self.chooser = choosing(model)
+
+    @property
+    def is_ruled(self) -> bool:
+        """Whether others may be candidates than the most probable."""
+        return bool(self.rules)
 
     def __call__(self, live: Live, logits: Logits, beam: int) -> Candidates:
         width = live.tokens.shape[1]

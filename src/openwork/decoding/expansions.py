@@ -102,6 +102,10 @@ class ExpandInBanks(Expand):
         super().__init__(rules)
         self.phrases = phrases
 
+    @property
+    def is_ruled(self) -> bool:
+        return True
+
     def __call__(self, live: Live, logits: Logits, beam: int) -> Candidates:
         width = live.tokens.shape[1]
         scores, normaliser = self.scores(live, logits)

@@ -24,6 +24,7 @@ from openwork.decoding.scoring import (
     penalty_of,
     scored,
 )
+from openwork.decoding.search_recorder import Considered, SearchRecorder
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.interfaces import StepModel
 from openwork.nn.shapes import AnySource
@@ -36,11 +37,14 @@ def search_one(
     source_lengths: Int[Tensor, "one"],
     settings: DecodingSettings,
     given_up: GivenUp = nothing_given_up,
+    recorder: SearchRecorder | None = None,
 ) -> list[Hypothesis]:
     """The best finished hypotheses, the highest score first: as `beam_search` of this one sentence without rules."""
     chooser = choosing(model)
     beam = settings.beam
     results = Results(int(length_limits(source_lengths, settings)), settings)
+    if recorder is not None:
+        recorder.start(settings, results.limit)
     histories: list[tuple[int, ...]] = [(SYMBOL_IDS.start,)]
     values = torch.zeros(1)
     state = model.start(source, source_lengths)
@@ -61,8 +65,13 @@ def search_one(
             (*histories[parent], tokens[place]) for parent, place in zip(parents, survivors, strict=True)
         ]
         own = [sums[place] for place in survivors]
+        if recorder is not None:
+            candidates = [Considered(place // width, tokens[place], sums[place]) for place in order]
+            recorder.step(candidates, [(place // width, tokens[place]) for place in survivors], results.hypotheses)
         if results.are_settled(own, len(histories[0])) or given_up():
             results.stop(grown, own)
+            if recorder is not None:
+                recorder.stop(results.hypotheses)
             return best_of(results.hypotheses, settings)
         if parents != list(range(len(histories))):
             state = state.select(torch.tensor(parents))

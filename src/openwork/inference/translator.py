@@ -16,6 +16,7 @@ from openwork.decoding.left_to_right import OnToken
 from openwork.decoding.rescore import alternatives
 from openwork.decoding.scoring import GivenUp, Hypothesis, length_limits, nothing_given_up
 from openwork.decoding.search import decode
+from openwork.decoding.search_recorder import SearchRecorder
 from openwork.decoding.settings import DecodingSettings, TranscriptSettings
 from openwork.inference.batches import batches, batches_of
 from openwork.inference.engine import Engine, TranslationPrecision
@@ -119,13 +120,14 @@ class BatchTranslator:
         *,
         advanced: OnProgress = ignore_progress,
         given_up: GivenUp = nothing_given_up,
+        recorder: SearchRecorder | None = None,
     ) -> list[list[Translation]]:
         """For each text its best translations, best first; a text without a visible character gives itself.
 
         A model that continues its source continues such a text too. `requests` are those of each text, besides what
         the settings ask of all; one that cannot be met gives an empty translation with its `problem`. `advanced` gets
-        the number of texts of each batch; a text that is `given_up` leaves its search at the next step. Sources that
-        are no text are read as many at a time as fit into memory.
+        the number of texts of each batch; a text that is `given_up` leaves its search at the next step. The
+        search of one text can be recorded. Sources that are no text are read as many at a time as fit into memory.
         """
         size = len(texts) if self.sources.ends else self.tokenizers.encoder.at_once
         if len(texts) > size:
@@ -143,7 +145,7 @@ class BatchTranslator:
         wide = self.decoding
         if wide.minimum_bayes_risk != "none":  # the best are chosen among all hypotheses
             wide = wide.model_copy(update={"best": wide.hypotheses})
-        search = partial(self._search, self.engine.ready(), wide, self._ranked, given_up=given_up)
+        search = partial(self._search, self.engine.ready(), wide, self._ranked, given_up=given_up, recorder=recorder)
         found = self.engine.in_turn(search, [[kept[place] for place in batch] for batch in planned])
         for batch, translations in zip(planned, found, strict=True):
             for place, best in zip(batch, translations, strict=True):
@@ -240,6 +242,7 @@ class BatchTranslator:
         sources: Sequence[_Source],
         on_token: OnToken | None = None,
         given_up: GivenUp = nothing_given_up,
+        recorder: SearchRecorder | None = None,
     ) -> list[list[Translation]]:
         """Searches all sources together; `present` makes translations of the hypotheses of one."""
 
@@ -251,10 +254,8 @@ class BatchTranslator:
         given = constraints if any(one != UNCONSTRAINED for one in constraints) else None
         with torch.inference_mode(), self.engine.computing():
             ids, lengths = self.sources.padded([source.ids for source in sources], self.device)
-            if self.shortlist is None or given or on_token or not isinstance(model, PreparedTransformer):
-                found = decode(
-                    model, ids, lengths, settings, constraints=given, on_token=on_token, given_up=sentences_given_up
-                )
+            if self.shortlist is None or given or on_token or recorder or not isinstance(model, PreparedTransformer):
+                found = decode(model, ids, lengths, settings, given, on_token, sentences_given_up, recorder)
             else:
                 pieces = self.shortlist.pieces(ids)
                 found = in_whole_vocabulary(

@@ -34,6 +34,7 @@ from openwork.serving.documents import translated_document
 from openwork.serving.errors import Unmet, WrongToken
 from openwork.serving.guarding import App, Guard, is_token
 from openwork.serving.inspecting.attention import add_attention
+from openwork.serving.inspecting.beam import add_beam
 from openwork.serving.measures import Measures
 from openwork.serving.openai import add_openai
 from openwork.serving.options import BEST, UNBOUND, TextConstraints, TranslationOptions
@@ -64,6 +65,7 @@ def make_app(service: Service, settings: ServerSettings) -> App:
     _add_libretranslate(app, texts)
     add_documents(app, service, settings)
     add_attention(app, service)
+    add_beam(app, service)
     add_openai(app, service, settings)
     _add_state(app, service, measures)
     return Guard(app, settings, measures.request)

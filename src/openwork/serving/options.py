@@ -15,6 +15,8 @@ class TranslationOptions:
         attend: the weights of all its heads.
         why: with `attend`, which pieces of the source it comes from, by several methods.
         given: with `attend`, a translation in place of the best one; None: none.
+        tree: in place of a translation, its beam search as a tree.
+        beam: with `tree`, so many hypotheses are kept; 0: as many as the bundle says.
         without: a head, such as "cross:0:3", for another translation without it; empty: none.
         next_pieces: so many of the likeliest pieces after the first `position` pieces of it.
     """
@@ -27,6 +29,8 @@ class TranslationOptions:
     why: bool = False
     given: str | None = None
     without: str = ""
+    tree: bool = False
+    beam: int = 0
     position: int = 0
     next_pieces: int = 0
 

@@ -20,6 +20,7 @@ from openwork.inference.scorer import Scorer
 from openwork.inference.settings import settings_over
 from openwork.inference.translator import BatchTranslator
 from openwork.serving.inspecting.looking import looked
+from openwork.serving.inspecting.searched import searched
 from openwork.serving.messages import receive, send, shown
 from openwork.text.languages import can_tell_languages
 
@@ -65,6 +66,8 @@ class ServedBundle:
     def answers(self, jobs: Sequence[Job], show: Show, given_up: GivenUp) -> list[list[dict[str, Any]]]:
         """For each text its best translations, the first one with its flags; `show` gets the parts of a stream."""
         texts, first = [job["text"] for job in jobs], jobs[0]
+        if first["tree"]:
+            return [[self._searched(place, job, given_up)] for place, job in enumerate(jobs)]
         requests = [Request(**{key: _listed(value) for key, value in job["constraints"].items()}) for job in jobs]
         translator = self.translator(first["best"])
         if first["stream"]:
@@ -83,6 +86,9 @@ class ServedBundle:
             for (best, *_), pieces in zip(answers, listed, strict=True):
                 best["next_pieces"] = list(map(asdict, pieces))
         return answers
+
+    def _searched(self, place: int, job: Job, given_up: GivenUp) -> dict[str, Any]:
+        return searched(self.bundle, self.first.engine, job["text"], job["beam"], lambda: place in given_up())
 
     def _add_alignments(self, texts: list[str], answers: list[list[dict[str, Any]]], *, explain: bool) -> None:
         """Adds the alignments of the best translations, and with `explain` how probable their pieces are."""
