@@ -58,7 +58,7 @@ def test_a_tree_by_hand() -> None:
         "   1   -1.0000   -1.0000  ├─␣你们      none of its continuations is among the best candidates",
         "   1   -2.0000   -2.0000  ├─× a        rank 3: 2 before it fill the beam",
         "   1   -3.0000   -3.0000  ├─× ⟨E6 88⟩  rank 4: 2 before it fill the beam",
-        "                          └─× 2 more",
+        "                          └─× 2 further candidates",
     ]
     looks = [line.look for line in shown]
     assert looks == ["", "best", "best", "best", "dropped", "dropped", "", "dropped", "dropped", "dropped"]

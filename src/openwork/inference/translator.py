@@ -255,7 +255,10 @@ class BatchTranslator:
         with torch.inference_mode(), self.engine.computing():
             ids, lengths = self.sources.padded([source.ids for source in sources], self.device)
             if self.shortlist is None or given or on_token or recorder or not isinstance(model, PreparedTransformer):
-                found = decode(model, ids, lengths, settings, given, on_token, sentences_given_up, recorder)
+                found = decode(
+                    model, ids, lengths, settings, constraints=given, on_token=on_token, given_up=sentences_given_up,
+                    recorder=recorder,
+                )  # fmt: skip
             else:
                 pieces = self.shortlist.pieces(ids)
                 found = in_whole_vocabulary(

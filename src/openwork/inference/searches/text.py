@@ -82,7 +82,7 @@ def _name(entry: Entry, translate: Translate) -> str:
 
 def more_words(count: int) -> str:
     """So many that were dropped."""
-    return msg(f"{count} more")
+    return msg(f"{count} further candidates")
 
 
 def shown_piece(node: SearchNode) -> str:
