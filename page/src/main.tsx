@@ -6,7 +6,7 @@ import { follow, type Screen } from "./shell/address";
 import { stepScreen } from "./step/Step";
 import type { WrittenContent } from "./step/content";
 import { translateScreen } from "./translate/Translate";
-import type { Served } from "./translate/client";
+import type { Served } from "./served/client";
 
 /** What Python wrote into the page: the content of each screen that it has. */
 interface Written {

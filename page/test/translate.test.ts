@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
-import type { Explanation } from "../src/translate/client";
-import { before, linked, sureness, wordsOf } from "../src/translate/words";
+import type { Explanation } from "../src/served/client";
+import { wordsOf } from "../src/text/words";
+import { before, linked, sureness } from "../src/translate/words";
 
 const texts = (text: string, language = "en"): string[] => wordsOf(text, language).map((word) => word.text);
 

@@ -4,7 +4,8 @@ import type { JSX } from "preact";
 import type { Screen } from "../shell/address";
 import { save } from "../shell/save";
 import { said, t } from "../shell/texts";
-import { bundle, client, lines, text } from "../translate/state";
+import { bundle, client, sentenceOf } from "../served/state";
+import { lines, text } from "../translate/state";
 import { KINDS, type Attention, type WrittenAttention } from "./data";
 import { csvOf, pngOf, svgOf, type Titles } from "./drawing";
 import { HeatMap } from "./HeatMap";
@@ -30,7 +31,7 @@ async function ask(written: string, more: Readonly<Record<string, unknown>> = {}
     if (attention.value?.source === written) take({ ...kept(attention.value), ...found }, source, target);
     else take(found, source, target);
   } catch (error) {
-    problem.value = error instanceof Error ? error.message : String(error);
+    problem.value = sentenceOf(error);
   }
   isWorking.value = false;
 }

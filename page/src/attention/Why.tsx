@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { t } from "../shell/texts";
 import type { Attention, Curve, Method } from "./data";
-import { visible } from "./levels";
+import { visible } from "../text/words";
 
 const chosen = signal("");
 const CHANCE = "random";

@@ -1,5 +1,5 @@
 // Pieces joined into words or cut into characters: weights to what is joined are summed, those of what is joined averaged.
-import { wordsOf } from "../translate/words";
+import { visible, wordsOf } from "../text/words";
 import type { Weights } from "./data";
 
 export type Level = "piece" | "word" | "character";
@@ -17,11 +17,6 @@ interface Piece {
   readonly start: number | null;
   readonly end: number | null;
   readonly special: boolean;
-}
-
-/** A piece's spaces shown, so that " the" is "␣the". */
-export function visible(text: string): string {
-  return text.replaceAll(" ", "␣").replaceAll("\u3000", "␣").replaceAll("\t", "⇥").replaceAll("\n", "⏎") || "∅";
 }
 
 function whole(place: number, { label, special }: Piece): Unit {

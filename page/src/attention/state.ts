@@ -2,7 +2,8 @@
 import { batch, computed, signal } from "@preact/signals";
 import { KINDS, layerOf, read, type Attention, type Kind, type WrittenAttention, type Weights } from "./data";
 import { maximum, mean, rollout } from "./combine";
-import { LEVELS, joined, unitsOf, visible, withoutSymbols, type Level, type Shown, type Unit } from "./levels";
+import { visible } from "../text/words";
+import { LEVELS, joined, unitsOf, withoutSymbols, type Level, type Shown, type Unit } from "./levels";
 
 /** All heads of a layer as one map, or a head by its number. */
 export type Heads = "mean" | "maximum" | "rollout" | number;

@@ -1,8 +1,8 @@
 // Texts in both languages. A test checks that both files have the same keys and the same gaps.
 import { signal } from "@preact/signals";
 import type { Language } from "./languages";
-import en from "../texts/en.json";
-import zh from "../texts/zh.json";
+import en from "../messages/en.json";
+import zh from "../messages/zh.json";
 
 export type Key = keyof typeof en;
 const TEXTS: Record<Language, Record<Key, string>> = { en, zh };

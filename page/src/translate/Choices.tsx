@@ -1,15 +1,11 @@
 // The chosen word: its pieces with their probabilities, and what else could stand there, each with how it would go on.
 import type { JSX } from "preact";
 import { t } from "../shell/texts";
-import type { NextPiece } from "./client";
+import type { NextPiece } from "../served/client";
+import { visible } from "../text/words";
 import { linkedWords } from "./Output";
 import { chosen, continueFrom, lines, next, type Line } from "./state";
 import { before, type LinkedWord } from "./words";
-
-/** White space that would not be seen. */
-export function visible(piece: string): string {
-  return piece.replaceAll(" ", "␣") || "∅";
-}
 
 function Pieces({ word, line }: { readonly word: LinkedWord; readonly line: Line }): JSX.Element {
   const { pieces = [], log_probabilities: logs = [] } = line.translated?.explanation ?? {};

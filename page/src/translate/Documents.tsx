@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 import { save } from "../shell/save";
 import { t } from "../shell/texts";
-import { bundle, client } from "./state";
+import { bundle, client } from "../served/state";
 
 /** "letter.docx" in German is "letter.de.docx". */
 export function nameOf(file: string, language: string): string {

@@ -2,8 +2,10 @@
 import type { JSX } from "preact";
 import { useMemo, useRef } from "preact/hooks";
 import { said, t } from "../shell/texts";
-import { bundle, choose, chosen, pointed, type Line } from "./state";
-import { linked, sureness, wordsOf, type LinkedWord } from "./words";
+import { bundle } from "../served/state";
+import { choose, chosen, pointed, type Line } from "./state";
+import { linked, sureness, type LinkedWord } from "./words";
+import { wordsOf } from "../text/words";
 
 /** The words of a line that was translated; undefined before. */
 export function linkedWords({ source, translated }: Line): readonly LinkedWord[] | undefined {

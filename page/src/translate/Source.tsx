@@ -3,8 +3,9 @@ import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 import { t } from "../shell/texts";
 import { highlight, linkedWords } from "./Output";
-import { bundle, lines, pointed, text, translate, write } from "./state";
-import { wordsOf, type Word } from "./words";
+import { bundle } from "../served/state";
+import { lines, pointed, text, translate, write } from "./state";
+import { wordsOf, type Word } from "../text/words";
 
 /** How much each word of a source line has to do with what is pointed at, 0 to 1. */
 function shares(line: number, words: readonly Word[]): readonly number[] {

@@ -3,11 +3,12 @@ import type { JSX } from "preact";
 import type { Screen } from "../shell/address";
 import { t } from "../shell/texts";
 import { Choices } from "./Choices";
-import type { Bundle, Served } from "./client";
+import type { Bundle, Served } from "../served/client";
 import { Documents } from "./Documents";
 import { OutputLine } from "./Output";
 import { Source } from "./Source";
-import { MOST_LINES, begin, best, bundle, bundleName, bundles, cancel, continueFrom, follow, isWorking, lines, needsToken, parameters, problem, take, text, token, translate } from "./state";
+import { begin, bundle, bundleName, bundles, needsToken, problem, take, token } from "../served/state";
+import { MOST_LINES, best, cancel, continueFrom, follow, isWorking, lines, parameters, text, translate } from "./state";
 
 function direction({ name, source, target }: Bundle): string {
   return source && target ? `${source} → ${target} (${name})` : name;

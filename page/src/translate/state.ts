@@ -1,6 +1,7 @@
 // Lines on their way: each line of the text is translated by itself, and one that was translated before is kept.
-import { batch, computed, signal, type Signal } from "@preact/signals";
-import { Client, Refused, type Bundle, type NextPiece, type Served, type Translated } from "./client";
+import { batch, signal, type Signal } from "@preact/signals";
+import type { NextPiece, Translated } from "../served/client";
+import { bundle, bundleName, bundles, client, sentenceOf } from "../served/state";
 
 export interface Line {
   readonly source: string;
@@ -17,12 +18,6 @@ export const MOST_LINES = 200;
 const MOST_KEPT = 2000;
 const LONGEST_LINK = 500; // characters of a text that the address has
 
-export const client = new Client();
-export let needsToken = false;
-export const bundles = signal<readonly Bundle[]>([]);
-export const problem = signal("");
-export const token = signal("");
-export const bundleName = signal("");
 export const text = signal("");
 export const best = signal(1);
 /** The chosen word of the translation: its line and its place among the line's words. */
@@ -33,27 +28,9 @@ export const next = signal<readonly NextPiece[] | null>(null);
 export const lines = signal<readonly Signal<Line>[]>([]);
 export const isWorking = signal(false);
 
-export const bundle = computed<Bundle | undefined>(() => bundles.value.find(({ name }) => name === bundleName.value) ?? bundles.value[0]);
 const kept = new Map<string, Line>();
 let work: AbortController | null = null;
 let timer = 0;
-
-export function begin(given: Served): void {
-  needsToken = given.needsToken;
-  bundles.value = given.bundles;
-}
-
-/** Asks with this token from now on, first for the translators. */
-export async function take(given: string): Promise<void> {
-  token.value = client.token = given.trim();
-  try {
-    bundles.value = await client.bundles(AbortSignal.timeout(30_000));
-    problem.value = "";
-  } catch (error) {
-    bundles.value = [];
-    problem.value = said(error);
-  }
-}
 
 const key = (source: string, prefix: string): string => JSON.stringify([bundle.value?.name, best.value, source, prefix]);
 
@@ -107,17 +84,13 @@ async function complete(line: Signal<Line>, signal: AbortSignal, isShown: boolea
     keep(key(source, prefix), done);
     line.value = done;
   } catch (error) {
-    if (!signal.aborted) line.value = { ...line.value, problem: said(error) };
+    if (!signal.aborted) line.value = { ...line.value, problem: sentenceOf(error) };
   }
 }
 
 function keep(name: string, line: Line): void {
   if (kept.size >= MOST_KEPT) kept.clear();
   kept.set(name, line);
-}
-
-function said(error: unknown): string {
-  return error instanceof Refused || error instanceof Error ? error.message : String(error);
 }
 
 /** Chooses a word of a translation, and lists what could stand in its place. */
@@ -132,7 +105,7 @@ export async function choose(line: number, word: number, piece: number | undefin
     if (chosen.value?.line === line && chosen.value.word === word) next.value = found.next_pieces;
   } catch (error) {
     const at = lines.value[line];
-    if (at) at.value = { ...at.value, problem: said(error) };
+    if (at) at.value = { ...at.value, problem: sentenceOf(error) };
   }
 }
 

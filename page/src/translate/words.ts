@@ -1,14 +1,6 @@
 // Words of a line, how probable the model found each, and which words of the other line they come from.
-import type { Explanation } from "./client";
-
-/** `start` and `end` count characters (code points), as Python does. */
-export interface Word {
-  readonly text: string;
-  readonly start: number;
-  readonly end: number;
-  /** Whether it is a word, and not white space or punctuation. */
-  readonly isWord: boolean;
-}
+import type { Explanation } from "../served/client";
+import type { Word } from "../text/words";
 
 export interface LinkedWord extends Word {
   /** Places of its pieces in the explanation. */
@@ -17,26 +9,6 @@ export interface LinkedWord extends Word {
   readonly probability: number | undefined;
   /** For each word of the source: the weights of its pieces summed, the mean over this word's pieces. */
   readonly weights: readonly number[];
-}
-
-/** The words of a text, with what stands between them, in order; Chinese words by the browser's dictionary. */
-export function wordsOf(text: string, language: string): Word[] {
-  const found: Word[] = [];
-  let end = 0;
-  for (const { segment, isWordLike } of segmenter(language).segment(text)) {
-    const start = end;
-    end += Array.from(segment).length;
-    found.push({ text: segment, start, end, isWord: isWordLike ?? false });
-  }
-  return found;
-}
-
-function segmenter(language: string): Intl.Segmenter {
-  try {
-    return new Intl.Segmenter(language || undefined, { granularity: "word" });
-  } catch {
-    return new Intl.Segmenter(undefined, { granularity: "word" }); // a bundle may call its language as it likes
-  }
 }
 
 /** Whether a piece belongs to a word: it covers one of its characters that is not white space. */
