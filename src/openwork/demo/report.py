@@ -8,15 +8,18 @@ from typing import Any, NamedTuple
 
 import torch
 
-from openwork.base.messages import find_language, msg
+from openwork.base.messages import msg
 from openwork.base.pages import render
 from openwork.data.corpora.dates import LOCALES, DateExample
-from openwork.inspection.attention_view import AttentionMap
+from openwork.inspection.attention_view import PHONE, AttentionMap
 from openwork.inspection.plots import Chart, Figures, Series
 from openwork.metrics.ratio import Ratio
 from openwork.runs.file.settings import RunSettings
 
-SAMPLES = 24
+RIGHT, WRONG = 9, 5
+"""How many held-out dates are shown, of those that are right and those that are not, at most."""
+WORST = 5
+"""How many of the locales that are not all right are shown, at most; all are in a table that opens."""
 Records = Sequence[dict[str, Any]]
 Facts = tuple[tuple[str, str], ...]
 """What is shown as a name beside its value: ("updates", "2,000")."""
@@ -33,7 +36,21 @@ class Sample(NamedTuple):
     reference: str = ""
     right: bool | None = None
     source_language: str = ""
-    note: str = ""
+
+
+class Samples(NamedTuple):
+    """What is shown, and how it was chosen."""
+
+    shown: Sequence[Sample]
+    choice: str
+
+
+class LocaleScores(NamedTuple):
+    """The worst locales that are not all right, a sentence on all others (empty where none is), and all of them."""
+
+    worst: Figures
+    others: str
+    all: Figures
 
 
 @dataclass(frozen=True)
@@ -62,12 +79,13 @@ def demo_page(
     records: Records,
     attention: Sequence[AttentionMap],
     given: Sequence[tuple[str, str]],
+    language: str,
 ) -> str:
     """A single HTML file that opens from the disk and loads nothing, from measured values alone."""
     worst = result.worst_locale
     return render(
         "report.html",
-        find_language(os.environ),
+        language,
         title=msg("A Transformer learns to read dates"),
         summary=msg(
             f"Trained from nothing on {settings.data.count:,} dates as people write them in {len(result.by_locale)} "
@@ -81,9 +99,10 @@ def demo_page(
         ),
         settings=_settings(settings),
         curves=_curves(records),
-        scores=_locales(result),
+        locales=_locales(result),
         samples=_samples(result, given),
         attention=attention,
+        phone=PHONE,
         machine=_machine(result, records),
         next_steps=(
             (msg("Translate a date of your own"), "openwork demo '14. März 2031'"),
@@ -121,29 +140,47 @@ def _curves(records: Records) -> tuple[Chart, ...]:
     )
 
 
-def _locales(result: DemoResult) -> Figures:
-    rows = tuple(
-        (locale, LOCALES[locale], f"{ratio.total:.0f} of {ratio.count}", f"{100 * ratio.value:.1f} %")
-        for locale, ratio in sorted(result.by_locale.items(), key=lambda item: (item[1].value, item[0]))
-    )
-    return Figures(
-        msg("Locale by locale, the worst first"), (msg("locale"), msg("script"), msg("right"), msg("share")), rows
+def _locales(result: DemoResult) -> LocaleScores:
+    ranked = sorted(result.by_locale.items(), key=lambda item: (item[1].value, item[0]))
+    worst = [(locale, ratio) for locale, ratio in ranked if ratio.value < 1][:WORST]
+    rest = [ratio for _, ratio in ranked[len(worst) :]]
+    total = sum(rest, Ratio())
+    if total.value == 1:
+        others = msg(f"{len(rest)} locales: all of their {total.count:,} dates right")
+    else:
+        others = msg(f"{len(rest)} other locales: {total.total:,.0f} of their {total.count:,} dates right")
+    columns = msg("locale"), msg("script"), msg("right"), msg("share")
+
+    def figures(title: str, chosen: Sequence[tuple[str, Ratio]]) -> Figures:
+        rows = tuple(
+            (locale, LOCALES[locale], f"{ratio.total:.0f} / {ratio.count}", f"{100 * ratio.value:.1f} %")
+            for locale, ratio in chosen
+        )
+        return Figures(title, columns, rows)
+
+    return LocaleScores(
+        figures(msg("The worst locales"), worst),
+        others if rest else "",
+        figures(msg("Locale by locale, the worst first"), ranked),
     )
 
 
-def _samples(result: DemoResult, given: Sequence[tuple[str, str]]) -> tuple[Sample, ...]:
+def _samples(result: DemoResult, given: Sequence[tuple[str, str]]) -> Samples:
     pairs = list(zip(result.examples, result.translations, strict=True))
-    wrong = [pair for pair in pairs if pair[0].iso != pair[1]]
-    right = [pair for pair in pairs if pair[0].iso == pair[1]]
-    own = [Sample(source, translation, note=msg("yours")) for source, translation in given]
+    right, wrong = ([pair for pair in pairs if (pair[0].iso == pair[1]) is is_right] for is_right in (True, False))
+    own = [Sample(source, translation) for source, translation in given]
     held_out = [
         Sample(
             example.expression, translation, example.iso, right=example.iso == translation,
             source_language=example.locale.replace("_", "-"),
         )
-        for example, translation in [*wrong[: SAMPLES // 2], *right[: SAMPLES - len(wrong[: SAMPLES // 2])]]
+        for example, translation in [*right[:RIGHT], *wrong[:WRONG]]
     ]  # fmt: skip
-    return (*own, *held_out)
+    choice = msg(
+        f"The first {min(len(right), RIGHT)} of {len(right):,} right ones and the first {min(len(wrong), WRONG)} of "
+        f"{len(wrong):,} wrong ones."
+    )
+    return Samples((*own, *held_out), choice)
 
 
 def _machine(result: DemoResult, records: Records) -> Facts:

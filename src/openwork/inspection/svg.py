@@ -8,7 +8,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 from markupsafe import Markup
 
-from openwork.base.pages import FONTS, PAPER, dark_style, legal
+from openwork.base.pages import FONTS, PAPER, dark_style, isolated
+from openwork.base.phrases import Beside
 
 NO_WIDTH = {"Mn", "Me", "Cf"}  # categories of characters
 
@@ -19,7 +20,7 @@ def element(tag: str, *children: str, **attributes: str | float | None) -> Marku
     HTML alike: an element without children is closed by a tag of its own.
     """
     written = "".join(
-        f" {name.rstrip('_').replace('_', '-')}={quoteattr(legal(value if isinstance(value, str) else number(value)))}"
+        f" {name.rstrip('_').replace('_', '-')}={quoteattr(isolated(value if isinstance(value, str) else number(value)))}"
         for name, value in attributes.items()
         if value is not None
     )
@@ -28,8 +29,11 @@ def element(tag: str, *children: str, **attributes: str | float | None) -> Marku
 
 
 def text(content: str) -> Markup:
-    """A plain string as markup: `<` becomes `&lt;`, what XML forbids U+FFFD; what turns the order of text is shown."""
-    return Markup(escape(legal(content)))
+    """A plain string as markup: `<` becomes `&lt;`, what XML forbids U+FFFD; what turns the order of text is shown.
+
+    Text from right to left is isolated from what stands beside it.
+    """
+    return Markup(escape(isolated(content)))
 
 
 def number(value: float) -> str:
@@ -64,4 +68,12 @@ def text_width(content: str, size: float) -> float:
 
 def shortened(content: str, most: int) -> str:
     """At most so many characters, the last an ellipsis where some were cut."""
-    return content if len(content) <= most else content[: most - 1] + "…"
+    if len(content) <= most:
+        return content
+    if not isinstance(content, Beside):
+        return content[: most - 1] + "…"
+    first, *others = content.parts
+    rest = most - len(first) - len(content.between)
+    if rest <= 0 or not others:
+        return shortened(f"{first}…", most)
+    return Beside(first, shortened(Beside(*others, between=content.between), rest), between=content.between)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from openwork.base.messages import msg
-from openwork.base.phrases import AsIs
+from openwork.base.phrases import Beside
 from openwork.bundles.settings import BundleSettings
 from openwork.inference.attention_maps.capture import SentenceAttention
 from openwork.inference.attention_maps.chosen import ChosenMap
@@ -26,7 +26,7 @@ def page(found: SentenceAttention, settings: BundleSettings, language: str, **mo
     """One HTML file that opens without a network; `more` are further keys of its content."""
     languages = [settings.source_language or "", settings.target_language or ""]
     content = {"attention": {**found.to_json(), **more, "languages": languages}}
-    return app_page(AsIs(f"{found.source} → {found.translation}"), content, language)
+    return app_page(Beside(found.source, found.translation), content, language)
 
 
 def picture(chosen: ChosenMap, translate: Callable[[str], str]) -> str:
