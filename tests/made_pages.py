@@ -5,15 +5,22 @@ from pathlib import Path
 
 import numpy as np
 
+from openwork.base.config import read_run_file
 from openwork.base.phrases import AsIs, Beside
-from openwork.data.check.report import check, page_of
 from openwork.data.check.faults import named_pairs
+from openwork.data.check.report import check, page_of
 from openwork.data.corpora import dates
 from openwork.data.records import Pair
 from openwork.demo.demo import RUN_FILE
 from openwork.demo.report import DemoResult, demo_page
-from openwork.base.config import read_run_file
-from openwork.experiments.report.document import PAGE, ReportDocument, ReportFigure, ReportSection, ReportTable, write_document
+from openwork.experiments.report.document import (
+    PAGE,
+    ReportDocument,
+    ReportFigure,
+    ReportSection,
+    ReportTable,
+    write_document,
+)
 from openwork.inspection.attention_view import AttentionMap
 from openwork.inspection.intervals import IntervalChart, IntervalRow
 from openwork.inspection.plots import Chart, Series
@@ -41,7 +48,11 @@ def attention_of(source: str, output: str) -> AttentionMap:
     pieces = ["<s>", *output, "</s>"]
     pairs = list(zip(pieces, pieces[1:], strict=False))
     return AttentionMap(
-        Beside(source, output), weights / weights.sum(-1, keepdims=True), pairs, [*source, "</s>"], "Each row sums to 1."
+        Beside(source, output),
+        weights / weights.sum(-1, keepdims=True),
+        pairs,
+        [*source, "</s>"],
+        "Each row sums to 1.",
     )
 
 
@@ -68,17 +79,23 @@ def demo_report(language: str, faults: int = 40) -> str:
 def data_check(language: str) -> str:
     """Of pairs with faults, in two directions of writing."""
     pairs = [Pair("a dog", "ein hund"), Pair(f"{HEBREW} \ufffd", f"{ISO} {HOSTILE} " + "wort " * 30)] * 3
-    return page_of(check({"train": named_pairs(lambda: pairs), "valid": named_pairs(lambda: pairs[:2])}, None, print), language)
+    return page_of(
+        check({"train": named_pairs(lambda: pairs), "valid": named_pairs(lambda: pairs[:2])}, None, print), language
+    )
 
 
 def experiment(language: str, folder: Path) -> str:
     """A report with tables wider than a phone and both kinds of picture, of variants with long names."""
     names = ["the whole model", "without the residual connections around both sublayers", HEBREW, HOSTILE]
     rows = [IntervalRow(name, [25.0 + i, 26.5 + i], 25.7 + i, (24.9 + i, 26.6 + i)) for i, name in enumerate(names)]
-    series = tuple(Series(name, [(n, 20 + i + math.log(n)) for n in (1, 10, 100, 1000)]) for i, name in enumerate(names))
+    series = tuple(
+        Series(name, [(n, 20 + i + math.log(n)) for n in (1, 10, 100, 1000)]) for i, name in enumerate(names)
+    )
     columns = ["variant", *(f"figure {number}" for number in range(12))]
     cells = [[AsIs(name), *(AsIs(f"{number}.25") for number in range(12))] for name in names]
-    intervals = ReportFigure("means", IntervalChart("BLEU on the test set, by variant", "BLEU", tuple(rows)), ["x"], [[1]])
+    intervals = ReportFigure(
+        "means", IntervalChart("BLEU on the test set, by variant", "BLEU", tuple(rows)), ["x"], [[1]]
+    )
     curve = Chart(AsIs("training.learning_rate"), AsIs("training.learning_rate"), "BLEU", series, log_x=True)
     parts = [ReportTable("Means over seeds", columns, cells), intervals, ReportFigure("curve", curve, ["x"], [[1]])]
     facts = [("trials", AsIs("12")), ("metric", AsIs("BLEU"))]
@@ -90,7 +107,9 @@ def experiment(language: str, folder: Path) -> str:
 def study(language: str) -> str:
     """The study of the order of positions."""
     name = "layer-costs"
-    return study_page(find_study(name), layers.run(LayerStudySettings(lengths=(5, 9, 17), width=8, repeats=1)), language)
+    return study_page(
+        find_study(name), layers.run(LayerStudySettings(lengths=(5, 9, 17), width=8, repeats=1)), language
+    )
 
 
 def explanation(language: str) -> str:

@@ -13,8 +13,8 @@ from openwork.base.config import read_run_file
 from openwork.base.files import atomic_write_text
 from openwork.base.messages import find_language, msg
 from openwork.base.outputs import check_file, is_page
-from openwork.base.records import read_records
 from openwork.base.phrases import Beside
+from openwork.base.records import read_records
 from openwork.bundles.bundle import Bundle, load_bundle
 from openwork.data.corpora import dates
 from openwork.demo.report import DemoResult, demo_page

@@ -72,7 +72,7 @@ def _drawn(shown: AttentionMap, widest: float, row_title: str, column_title: str
     left = EDGE + 22 + max((text_width(shortened(name, LONGEST_LABEL), LABEL) for name in names), default=0)
     cell = max(SMALLEST_CELL, min(CELL, (widest - left - EDGE) / max(columns, 1)))
     slope = max((text_width(shortened(key, LONGEST_LABEL), LABEL) for key in keys), default=0)
-    # Labels of one or two characters are upright above their column, longer ones lean.
+    # Single characters are upright above their column; longer labels lean where one of them is wider than a column.
     leaning = slope > cell
     top = 62 + (slope * 0.8 if leaning else LABEL) + 12
     grid_width, grid_height = columns * cell, rows * cell
@@ -88,8 +88,9 @@ def _drawn(shown: AttentionMap, widest: float, row_title: str, column_title: str
     ]
     for place, key in enumerate(keys):
         x, y = left + (place + 0.5) * cell, top - 7
-        turn = f"rotate(-55 {number(x)} {number(y)})" if leaning else None
-        labels.append(_label(key, "column", cell, x, y, "start" if leaning else "middle", turn))
+        leans = leaning and len(key) > 1
+        turn = f"rotate(-55 {number(x)} {number(y)})" if leans else None
+        labels.append(_label(key, "column", cell, x, y, "start" if leans else "middle", turn))
     centre = max(top + grid_height / 2, text_width(row_title, SMALL) / 2 + EDGE)
     side = {"text_anchor": "middle", "transform": f"translate({number(EDGE)} {number(centre)}) rotate(-90)"}
     parts = [
@@ -117,7 +118,9 @@ def _cell(weight: float, x: float, y: float, size: float, name: str) -> Markup:
     """A square whose opacity is the weight: one hue from the paper's colour to full, in both themes."""
     share = min(max(weight, 0.0), 1.0)
     look = {"fill_opacity": f"{share:.3f}", "data_weight": f"{weight:.6f}", **paint("blue")}
-    square = element("rect", element("title", Beside(name, f"{weight:.4f}", between=": ")), x=x, y=y, width=size, height=size, **look)
+    square = element(
+        "rect", element("title", Beside(name, f"{weight:.4f}", between=": ")), x=x, y=y, width=size, height=size, **look
+    )
     if size < 28 or weight < 0.005:
         return square
     light = readable_on(mixed(BLUE.light, PAPER.light, share))

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from openwork.base.pages import paint, stroke
 from openwork.base.phrases import Beside
-from openwork.inspection.plots import LARGE, NORMAL, SMALL, WIDTH, Axis, axis_for, tick_labels
-from openwork.inspection.svg import Markup, element, figure, shortened, text_width
+from openwork.inspection.plots import SIZE, WIDTH, Axis, axis_for, tick_labels
+from openwork.inspection.svg import Markup, element, figure, heading, shortened, text_width
 
 # As wide as a chart, which fits a phone: the name of a row stands above its line.
-ROW, TOP, BOTTOM, EDGE = 44.0, 44.0, 52.0, 18.0
+ROW, TOP, BOTTOM, EDGE = 44.0, 44.0, 52.0, 12.0
 LONGEST_NAME = 50
 
 
@@ -35,30 +35,34 @@ class IntervalChart(NamedTuple):
         """The picture as SVG, with its words in the reader's language."""
         title, x_label = map(translate, (self.title, self.x_label))
         names = [shortened(translate(row.name), LONGEST_NAME) for row in self.rows]
-        height = TOP + ROW * max(len(self.rows), 1) + BOTTOM
+        above, lower = heading(title, EDGE, 22, WIDTH - 2 * EDGE)
+        top = TOP + lower
+        height = top + ROW * max(len(self.rows), 1) + BOTTOM
         shown = [value for row in self.rows for value in (*row.values, row.mean, *(row.interval or ()))]
         across = axis_for(shown, EDGE, WIDTH - EDGE, rounded=True)
         parts = [
-            element("text", title, x=EDGE, y=22, font_size=LARGE, font_weight=600, **paint("ink")),
-            *_frame(across, height - BOTTOM, x_label),
-            *(_row(row, names[place], TOP + ROW * place, across) for place, row in enumerate(self.rows)),
+            above,
+            *_frame(across, top - 6, height - BOTTOM, x_label),
+            *(_row(row, names[place], top + ROW * place, across) for place, row in enumerate(self.rows)),
         ]
         return figure(WIDTH, height, title, *parts)
 
 
-def _frame(across: Axis, bottom: float, x_label: str) -> list[Markup]:
+def _frame(across: Axis, top: float, bottom: float, x_label: str) -> list[Markup]:
     """The grid and the ticks, and the title of the axis."""
-    lines = (element("line", x1=x, x2=x, y1=TOP - 6, y2=bottom, **stroke("rule")) for x in map(across.pixel, across.ticks()))
+    lines = (
+        element("line", x1=x, x2=x, y1=top, y2=bottom, **stroke("rule")) for x in map(across.pixel, across.ticks())
+    )
     parts = [*lines, *tick_labels(across, bottom + 19)]
-    middle = {"x": (across.start + across.end) / 2, "y": bottom + 40, "text_anchor": "middle", "font_size": NORMAL}
+    middle = {"x": (across.start + across.end) / 2, "y": bottom + 40, "text_anchor": "middle", "font_size": SIZE}
     return [*parts, element("text", x_label, data_part="x-label", **middle, **paint("ink"))]
 
 
 def _row(row: IntervalRow, name: str, top: float, across: Axis) -> Markup:
     """The name, and its line below; over the lines of the grid the name has the paper behind it."""
     parts, y = [element("title", row.name)], top + 0.68 * ROW
-    place = {"x": EDGE, "y": top + 14, "font_size": SMALL}
-    behind = {"x": EDGE, "y": top, "width": text_width(name, SMALL), "height": 18}
+    place = {"x": EDGE, "y": top + 14, "font_size": SIZE}
+    behind = {"x": EDGE, "y": top, "width": text_width(name, SIZE), "height": 18}
     parts.append(element("rect", **behind, **paint("paper")))
     parts.append(element("text", name, data_part="name", **place, **paint("ink")))
     if row.interval and all(map(across.shows, row.interval)):

@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 from openwork.base.pages import SERIES, paint, stroke
 from openwork.base.phrases import Beside
-from openwork.inspection.svg import Markup, element, figure, number, shortened, text_width
+from openwork.inspection.svg import Markup, element, figure, heading, number, shortened, text_width
 
 # So narrow that on a phone, where it shrinks to some 350 pixels, its smallest text has 10.
 WIDTH, HEIGHT = 440.0, 310.0
 LEFT, RIGHT, TOP, BOTTOM = 70.0, 18.0, 62.0, 50.0
 EDGE, SAMPLE, LINE = 12.0, 26.0, 18.0  # of the legend: where it begins, the length of a line, the height of a row
-SMALL, NORMAL, LARGE = 13.0, 13.0, 15.0
+SIZE = 13.0  # of all text but the title
 LONGEST_NAME = 46  # characters, in the legend
 # Up to this many points, each is drawn and shows its value; a longer curve is a line only.
 MOST_DOTS = 60
@@ -90,32 +90,34 @@ class Chart(NamedTuple):
         points += [(x, y) for one in series for x, *edges in one.band for y in edges if math.isfinite(x + y)]
         across = axis_for([x for x, _ in points], LEFT, WIDTH - RIGHT, logarithmic=self.log_x)
         upward = axis_for([y for _, y in points], HEIGHT - BOTTOM, TOP, logarithmic=self.log_y, rounded=True)
-        legend, lower = _legend(series)
+        above, lower = heading(title, EDGE, 22, WIDTH - 2 * EDGE)
+        legend, lower = _legend(series, lower)
         parts = [
             *_frame(across, upward, x_label, y_label),
             *(_curve(one, place, across, upward) for place, one in enumerate(series)),
         ]
         if not points:
             middle = {"x": (LEFT + WIDTH - RIGHT) / 2, "y": (TOP + HEIGHT - BOTTOM) / 2}
-            parts.append(element("text", "no data", text_anchor="middle", font_size=NORMAL, **middle, **paint("muted")))
-        heading = element("text", title, x=EDGE, y=22, font_size=LARGE, font_weight=600, **paint("ink"))
+            parts.append(element("text", "no data", text_anchor="middle", font_size=SIZE, **middle, **paint("muted")))
         plot = element("g", *parts, transform=f"translate(0 {number(lower)})" if lower else None)
-        return figure(WIDTH, HEIGHT + lower, title, heading, legend, plot)
+        return figure(WIDTH, HEIGHT + lower, title, above, legend, plot)
 
 
-def _legend(series: Sequence[Series]) -> tuple[Markup, float]:
-    """The legend, and by how much the plot is lower because of it: it has as many rows as its names need."""
-    entries, x, y = [], EDGE, 0.0
+def _legend(series: Sequence[Series], y: float) -> tuple[Markup, float]:
+    """The legend, `y` lower than below a title of one line, and how much lower the plot is: it has as many rows as its
+    names need.
+    """
+    entries, x = [], EDGE
     for place, one in enumerate(series):
         role, dashes = SERIES[place % len(SERIES)]
         name = shortened(one.name, LONGEST_NAME)
-        width = SAMPLE + 6 + text_width(name, SMALL)
+        width = SAMPLE + 6 + text_width(name, SIZE)
         if x > EDGE and x + width > WIDTH - EDGE:
             x, y = EDGE, y + LINE
         ends = {"x1": x, "x2": x + SAMPLE, "y1": y + 41, "y2": y + 41}
         sample = element("line", **ends, stroke_dasharray=dashes, **stroke(role), stroke_width=2)
         whole = Markup("") if name == one.name else element("title", one.name)
-        place_of = {"x": x + SAMPLE + 6, "y": y + 45, "font_size": SMALL}
+        place_of = {"x": x + SAMPLE + 6, "y": y + 45, "font_size": SIZE}
         entries += [sample, element("text", whole, name, **place_of, **paint("ink"))]
         x += width + 16
     return element("g", *entries, data_part="legend"), y
@@ -128,7 +130,7 @@ def _frame(across: Axis, upward: Axis, x_label: str, y_label: str) -> list[Marku
     for value in upward.ticks():
         y = upward.pixel(value)
         parts.append(element("line", x1=LEFT, x2=right, y1=y, y2=y, **stroke("rule")))
-        place = {"x": LEFT - 8, "y": y + 4, "text_anchor": "end", "font_size": SMALL}
+        place = {"x": LEFT - 8, "y": y + 4, "text_anchor": "end", "font_size": SIZE}
         parts.append(element("text", tick_text(value), data_part="y-tick", **place, **paint("muted")))
     parts += [
         element("line", x1=x, x2=x, y1=bottom, y2=bottom + 5, **stroke("muted"))
@@ -137,9 +139,9 @@ def _frame(across: Axis, upward: Axis, x_label: str, y_label: str) -> list[Marku
     parts += tick_labels(across, bottom + 19)
     parts.append(element("line", x1=LEFT, x2=right, y1=bottom, y2=bottom, **stroke("muted")))
     middle, half_up = (LEFT + right) / 2, (TOP + bottom) / 2
-    below = {"x": middle, "y": HEIGHT - 11, "text_anchor": "middle", "font_size": NORMAL}
+    below = {"x": middle, "y": HEIGHT - 11, "text_anchor": "middle", "font_size": SIZE}
     parts.append(element("text", x_label, data_part="x-label", **below, **paint("ink")))
-    beside = {"text_anchor": "middle", "font_size": NORMAL, "transform": f"translate(16 {number(half_up)}) rotate(-90)"}
+    beside = {"text_anchor": "middle", "font_size": SIZE, "transform": f"translate(16 {number(half_up)}) rotate(-90)"}
     parts.append(element("text", y_label, data_part="y-label", **beside, **paint("ink")))
     return parts
 
@@ -150,9 +152,9 @@ def tick_labels(across: Axis, y: float) -> list[Markup]:
     free = 0.0
     for value in across.ticks():
         shown = tick_text(value)
-        x, half = across.pixel(value), text_width(shown, SMALL) / 2
+        x, half = across.pixel(value), text_width(shown, SIZE) / 2
         if x - half >= free:
-            place = {"x": x, "y": y, "text_anchor": "middle", "font_size": SMALL}
+            place = {"x": x, "y": y, "text_anchor": "middle", "font_size": SIZE}
             labels.append(element("text", shown, data_part="x-tick", **place, **paint("muted")))
             free = x + half
     return labels
@@ -173,9 +175,7 @@ def _curve(series: Series, place: int, across: Axis, upward: Axis) -> Markup:
     dotted = shown if len(shown) <= MOST_DOTS else [run[0] for run in runs if len(run) == 1]
     dots = [
         element("circle", element("title", label), cx=across.pixel(x), cy=upward.pixel(y), r=2.6, **paint(role))
-        for label, x, y in (
-            (Beside(series.name, f"{tick_text(x)}, {y:.6g}", between=": "), x, y) for x, y in dotted
-        )
+        for label, x, y in ((Beside(series.name, f"{tick_text(x)}, {y:.6g}", between=": "), x, y) for x, y in dotted)
     ]
     path = element(
         "path", d=" ".join(lines), stroke_dasharray=dashes, stroke_linejoin="round", **stroke(role), stroke_width=2

@@ -3,14 +3,17 @@
 Text stays text, so that a figure can be searched, copied and read aloud.
 """
 
+import re
 import unicodedata
 from xml.sax.saxutils import escape, quoteattr
 
 from markupsafe import Markup
 
-from openwork.base.pages import FONTS, PAPER, dark_style, isolated
+from openwork.base.pages import FONTS, PAPER, dark_style, isolated, paint
 from openwork.base.phrases import Beside
 
+HEADING, HEADING_LINE = 15.0, 20.0  # of a drawing's title: the size, and the height of a line
+_WORD = re.compile(r"[\u2e80-\uffef]\s*|[^\s\u2e80-\uffef]+\s*")
 NO_WIDTH = {"Mn", "Me", "Cf"}  # categories of characters
 
 
@@ -58,6 +61,26 @@ def figure(width: float, height: float, title: str, *children: Markup) -> Markup
         aria_label=title,
         font_family=FONTS,
     )
+
+
+def heading(title: str, x: float, y: float, width: float) -> tuple[Markup, float]:
+    """The title above a drawing, in as many lines as this width needs, and how much they take beyond the first."""
+    look = {"x": x, "y": y, "font_size": HEADING, "font_weight": 600, **paint("ink")}
+    lines = [title] if text_width(title, HEADING) <= width else broken(title, width, HEADING)
+    if len(lines) == 1:
+        return element("text", title, **look), 0.0
+    parts = [element("tspan", line, x=x, dy=HEADING_LINE if place else None) for place, line in enumerate(lines)]
+    return element("text", *parts, **look), HEADING_LINE * (len(lines) - 1)
+
+
+def broken(content: str, width: float, size: float) -> list[str]:
+    """The text in lines of at most this width, as far as its words allow; Chinese breaks between any two characters."""
+    lines = [""]
+    for word in _WORD.findall(content):
+        if lines[-1] and text_width(lines[-1] + word.rstrip(), size) > width:
+            lines.append("")
+        lines[-1] += word
+    return [line.strip() for line in lines]
 
 
 def text_width(content: str, size: float) -> float:
