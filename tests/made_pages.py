@@ -1,7 +1,11 @@
 """A page of each kind that openwork writes, with numbers made up and texts in several scripts."""
 
 import math
+from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 
@@ -46,7 +50,7 @@ def attention_of(source: str, output: str) -> AttentionMap:
     looked_at = [(7 * row + 3) % columns for row in range(rows)]
     weights = np.exp([-np.abs(places - place) / 1.2 for place in looked_at])
     pieces = ["<s>", *output, "</s>"]
-    pairs = list(zip(pieces, pieces[1:], strict=False))
+    pairs = list(pairwise(pieces))
     return AttentionMap(
         Beside(source, output),
         weights / weights.sum(-1, keepdims=True),
@@ -59,16 +63,18 @@ def attention_of(source: str, output: str) -> AttentionMap:
 def demo_report(language: str, faults: int = 40) -> str:
     """The demo's report on 10 rounds of its locales, of which every 12th date is wrong, `faults` in all."""
     examples = list(dates.generate("test", len(dates.LOCALES) * 10))
-    wrong = {place for place in range(0, len(examples), 12)[:faults]}
+    wrong = range(0, len(examples), 12)[:faults]
     outputs = [one.iso[::-1] if place in wrong else one.iso for place, one in enumerate(examples)]
     by_locale: dict[str, Ratio] = {}
     for example, output in zip(examples, outputs, strict=True):
         by_locale[example.locale] = by_locale.get(example.locale, Ratio()) + Ratio(float(example.iso == output), 1)
-    records = [
-        *({"kind": "step", "step": n, "likelihood": 3 * math.exp(-n / 300) + 0.01, "learning_rate": min(n, 400**1.5 / max(n, 1) ** 0.5) * 5e-6} for n in range(1, 2000, 10)),
-        *({"kind": "validation", "step": n, "loss": 2.6 * math.exp(-n / 280) + 0.02, "exact": 1 - math.exp(-n / 250)} for n in range(100, 2001, 100)),
-        {"kind": "finished", "seconds": 301.0},
-    ]  # fmt: skip
+    records: list[dict[str, Any]] = [{"kind": "finished", "seconds": 301.0}]
+    for step in range(1, 2000, 10):
+        rate = 5e-6 * min(step, 400**1.5 / step**0.5)
+        records.append({"kind": "step", "step": step, "likelihood": 3 * math.exp(-step / 300), "learning_rate": rate})
+    for step in range(100, 2001, 100):
+        unlearnt = math.exp(-step / 250)
+        records.append({"kind": "validation", "step": step, "loss": 2.6 * unlearnt + 0.02, "exact": 1 - unlearnt})
     shown = {one.locale: one for one in reversed(examples)}
     maps = [attention_of(one.expression, one.iso) for one in (shown["de_DE"], shown["ja_JP"], shown["ar_EG"])]
     result = DemoResult(examples, outputs, by_locale, 1.9)
@@ -84,7 +90,7 @@ def data_check(language: str) -> str:
     )
 
 
-def experiment(language: str, folder: Path) -> str:
+def experiment(language: str) -> str:
     """A report with tables wider than a phone and both kinds of picture, of variants with long names."""
     names = ["the whole model", "without the residual connections around both sublayers", HEBREW, HOSTILE]
     rows = [IntervalRow(name, [25.0 + i, 26.5 + i], 25.7 + i, (24.9 + i, 26.6 + i)) for i, name in enumerate(names)]
@@ -99,9 +105,10 @@ def experiment(language: str, folder: Path) -> str:
     curve = Chart(AsIs("training.learning_rate"), AsIs("training.learning_rate"), "BLEU", series, log_x=True)
     parts = [ReportTable("Means over seeds", columns, cells), intervals, ReportFigure("curve", curve, ["x"], [[1]])]
     facts = [("trials", AsIs("12")), ("metric", AsIs("BLEU"))]
-    sections = [ReportSection("Variants", ["Every variant has three seeds."], parts)]
-    write_document(folder, ReportDocument(AsIs(HEBREW), "An ablation.", facts, sections), language)
-    return (folder / PAGE).read_text("utf-8")
+    sections = [ReportSection("Variants", [f"No difference was shown between {HEBREW} and {HOSTILE}."], parts)]
+    with TemporaryDirectory() as folder:
+        write_document(Path(folder), ReportDocument(AsIs(HEBREW), "An ablation.", facts, sections), language)
+        return (Path(folder) / PAGE).read_text("utf-8")
 
 
 def study(language: str) -> str:
@@ -130,3 +137,13 @@ def explanation(language: str) -> str:
 def worked_example(language: str) -> str:
     """The page with a script."""
     return step_page(find_example("002-8")(), language)
+
+
+PAGES: dict[str, Callable[[str], str]] = {
+    "demo": demo_report,
+    "data check": data_check,
+    "experiment": experiment,
+    "study": study,
+    "explain": explanation,
+    "app": worked_example,
+}

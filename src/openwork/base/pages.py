@@ -115,6 +115,9 @@ _FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # The direction of what stands between these two is that of its first letter (Unicode, annex 9).
 _FIRST_STRONG, _POP = "\u2068", "\u2069"
 _RIGHT_TO_LEFT = {"R", "AL", "AN"}  # classes of letters and digits
+# Letters of the blocks that are written from right to left, and what stands between two of them but other letters.
+_LETTERS = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]"
+_RUN = re.compile(rf"({_LETTERS}+(?:[\W\d_]*{_LETTERS}+)*)")
 
 
 def render(template: str, language: str = "en", **values: Any) -> str:
@@ -150,6 +153,13 @@ def bdi(text: str) -> Markup:
     return Markup("<bdi>{}</bdi>").format(legal(text))
 
 
+def sentence(text: str) -> Markup:
+    """A sentence of openwork's as elements of a page, where names from outside can stand in it."""
+    return Markup("").join(
+        bdi(part) if place % 2 else escape(legal(part)) for place, part in enumerate(_RUN.split(text))
+    )
+
+
 @cache
 def _environment() -> "Environment":
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -171,5 +181,5 @@ def _environment() -> "Environment":
     known: dict[str, Any] = {"version": __version__, "mark": Markup(PAGE_MARK), "colours": colours, **fonts}
     known["shared_style"] = Markup(style)
     environment.globals.update(known)
-    environment.filters.update({"bdi": bdi, "isolated": lambda text: escape(isolated(text))})
+    environment.filters.update({"bdi": bdi, "sentence": sentence, "isolated": lambda text: escape(isolated(text))})
     return environment

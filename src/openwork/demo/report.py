@@ -99,7 +99,7 @@ def demo_page(
         ),
         settings=_settings(settings),
         curves=_curves(records),
-        locales=_locales(result),
+        locales=locale_scores(result),
         samples=_samples(result, given),
         attention=attention,
         phone=PHONE,
@@ -140,7 +140,8 @@ def _curves(records: Records) -> tuple[Chart, ...]:
     )
 
 
-def _locales(result: DemoResult) -> LocaleScores:
+def locale_scores(result: DemoResult) -> LocaleScores:
+    """The locales for the report: the worst ones, a sentence on the others, and all of them."""
     ranked = sorted(result.by_locale.items(), key=lambda item: (item[1].value, item[0]))
     worst = [(locale, ratio) for locale, ratio in ranked if ratio.value < 1][:WORST]
     rest = [ratio for _, ratio in ranked[len(worst) :]]

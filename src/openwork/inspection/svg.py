@@ -22,11 +22,12 @@ def element(tag: str, *children: str, **attributes: str | float | None) -> Marku
     an attribute that is None is left out. Children that are not `Markup` are escaped. What is written is SVG and
     HTML alike: an element without children is closed by a tag of its own.
     """
-    written = "".join(
-        f" {name.rstrip('_').replace('_', '-')}={quoteattr(isolated(value if isinstance(value, str) else number(value)))}"
+    given = {
+        name.rstrip("_").replace("_", "-"): isolated(value) if isinstance(value, str) else number(value)
         for name, value in attributes.items()
         if value is not None
-    )
+    }
+    written = "".join(f" {name}={quoteattr(value)}" for name, value in given.items())
     inside = "".join(child if isinstance(child, Markup) else text(child) for child in children)
     return Markup(f"<{tag}{written}>{inside}</{tag}>")
 
