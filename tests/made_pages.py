@@ -39,6 +39,7 @@ from openwork.study.studies.showing import page as study_page
 from openwork.study.studies.table import LayerStudySettings, find_study
 
 HEBREW = "יום ראשון, 21 אוגוסט 2016"
+ARABIC = "الأحد، 21 أغسطس 2016"
 ISO = "2016-08-21"
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -79,7 +80,14 @@ def demo_report(language: str, faults: int = 40) -> str:
     maps = [attention_of(one.expression, one.iso) for one in (shown["de_DE"], shown["ja_JP"], shown["ar_EG"])]
     result = DemoResult(examples, outputs, by_locale, 1.9)
     settings = resolve_run(read_run_file(RUN_FILE))
-    return demo_page(result, settings, records, [*maps, attention_of(HEBREW, ISO)], [(HEBREW, ISO)], language)
+    return demo_page(
+        result,
+        settings,
+        records,
+        [*maps, attention_of(HEBREW, ISO), attention_of(ARABIC, ISO)],
+        [(HEBREW, ISO), (ARABIC, ISO)],
+        language,
+    )
 
 
 def data_check(language: str) -> str:

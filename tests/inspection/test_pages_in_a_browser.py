@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from browsing import Watched, in_a_browser, opened_browser
-from made_pages import HEBREW, ISO, PAGES
+from made_pages import ARABIC, HEBREW, ISO, PAGES
 
 pytestmark = in_a_browser
 PHONE, DESK = ({"width": width, "height": 844} for width in (390, 1200))
@@ -34,29 +34,28 @@ PICTURES = """() => [...document.querySelectorAll('svg.openwork-figure')].filter
     };
   })"""
 
-# Of every visible text that holds both dates: where the Hebrew and the ISO date begin and end on the screen.
-PLACES = """([hebrew, iso]) => {
-  const found = [];
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  const box = (node, from, to) => {
-    const range = document.createRange();
-    range.setStart(node, from);
-    range.setEnd(node, to);
-    return range.getClientRects()[0];
+# Of every visible title that holds both texts, and every table's cell that holds the second: where the first and the
+# last character of each of them begin on the screen.
+PLACES = """([before, iso]) => {
+  const ends = (all, text) => {
+    for (const node of all.filter((one) => one.data.includes(text))) {
+      const at = node.data.indexOf(text);
+      const left = [at, at + text.length - 1].map((place) => {
+        const range = document.createRange();
+        range.setStart(node, place);
+        range.setEnd(node, place + 1);
+        return range.getBoundingClientRect().left;
+      });
+      return { first: left[0], last: left[1] };
+    }
+    return null;
   };
-  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-    const at = node.data.indexOf(iso);
-    if (at < 0 || ['title', 'STYLE'].includes(node.parentElement.tagName)) continue;
-    const first = box(node, at, at + 1), last = box(node, at + iso.length - 1, at + iso.length);
-    if (!first) continue;
-    const other = node.data.indexOf(hebrew);
-    const before = other < 0 ? null : box(node, other, other + 1), end = other + hebrew.length;
-    found.push({
-      tag: node.parentElement.tagName, first: first.left, last: last.left,
-      hebrewFirst: before && before.left, hebrewLast: before && box(node, end - 1, end).left,
-    });
-  }
-  return found;
+  return [...document.querySelectorAll('h1, td, text')].filter((one) => one.getClientRects().length).flatMap((one) => {
+    const walker = document.createTreeWalker(one, NodeFilter.SHOW_TEXT), all = [];
+    while (walker.nextNode()) all.push(walker.currentNode);
+    const found = { tag: one.tagName, before: ends(all, before), iso: ends(all, iso) };
+    return found.iso && (found.before || one.tagName === 'TD') ? [found] : [];
+  });
 }"""
 
 
@@ -96,17 +95,22 @@ def test_it_fits_a_phone(browser: Any, folder: Path, kind: str, language: str) -
     watched.end()
 
 
-@pytest.mark.parametrize("kind", ["demo", "explain"])
-def test_an_iso_date_beside_hebrew_is_read_from_left_to_right(browser: Any, folder: Path, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "date", "tags"),
+    [("demo", HEBREW, ["TD", "text"]), ("demo", ARABIC, ["TD", "text"]), ("explain", HEBREW, ["H1"])],
+)
+def test_an_iso_date_beside_one_from_right_to_left(
+    browser: Any, folder: Path, kind: str, date: str, tags: list[str]
+) -> None:
     watched = opened(browser, folder, kind, viewport=DESK)
-    found = watched.page.evaluate(PLACES, [HEBREW, ISO])
-    assert {one["tag"] for one in found} >= {"demo": {"BDI", "text"}, "explain": {"BDI"}}[kind]
+    found = watched.page.evaluate(PLACES, [date, ISO])
+    assert {one["tag"] for one in found} == set(tags)
     for one in found:
-        assert one["first"] < one["last"], one
-    titles = [one for one in found if one["hebrewFirst"] is not None]
-    assert len(titles) == (kind == "demo"), "the title of the map; of the two maps one is shown"
-    for one in titles:  # the Hebrew date from right to left, and left of the other
-        assert one["hebrewLast"] < one["hebrewFirst"] < one["first"], one
+        assert one["iso"]["first"] < one["iso"]["last"], one
+    titles = [one for one in found if one["before"]]
+    assert len(titles) == 1, "of the two maps of a date one is shown"
+    for one in titles:
+        assert one["before"]["last"] < one["before"]["first"] < one["iso"]["first"], one
     watched.end()
 
 
