@@ -109,6 +109,12 @@ def test_right_and_wrong_dates_are_shown_and_counted():
     assert page.texts.count("✓ right") == 9 and page.texts.count("✗ wrong") == 3 and page.texts.count("yours") == 2
 
 
+def test_where_nothing_is_wrong_the_choice_says_so():
+    page = Page(demo_report("en", faults=0))
+    assert "The first 9 of 490 dates, all of which are right." in page.texts
+    assert "49 locales: all of their 490 dates right" in page.texts
+
+
 @pytest.mark.parametrize(
     "evil", ["<img src=x onerror=alert(1)>", '"><script>alert(1)</script>', "</style><b>", "$body ${title}"]
 )

@@ -181,5 +181,10 @@ def _environment() -> "Environment":
     known: dict[str, Any] = {"version": __version__, "mark": Markup(PAGE_MARK), "colours": colours, **fonts}
     known["shared_style"] = Markup(style)
     environment.globals.update(known)
-    environment.filters.update({"bdi": bdi, "sentence": sentence, "isolated": lambda text: escape(isolated(text))})
+    filters: dict[str, Callable[[str], Markup]] = {
+        "bdi": bdi,
+        "sentence": sentence,
+        "isolated": lambda text: escape(isolated(text)),
+    }
+    environment.filters.update(filters)
     return environment

@@ -177,10 +177,13 @@ def _samples(result: DemoResult, given: Sequence[tuple[str, str]]) -> Samples:
         )
         for example, translation in [*right[:RIGHT], *wrong[:WRONG]]
     ]  # fmt: skip
-    choice = msg(
-        f"The first {min(len(right), RIGHT)} of {len(right):,} right ones and the first {min(len(wrong), WRONG)} of "
-        f"{len(wrong):,} wrong ones."
-    )
+    first, last = min(len(right), RIGHT), min(len(wrong), WRONG)
+    if wrong:
+        choice = msg(
+            f"The first {first} of {len(right):,} right ones and the first {last} of {len(wrong):,} wrong ones."
+        )
+    else:
+        choice = msg(f"The first {first} of {len(right):,} dates, all of which are right.")
     return Samples((*own, *held_out), choice)
 
 
