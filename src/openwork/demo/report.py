@@ -70,7 +70,12 @@ class DemoResult:
     @property
     def worst_locale(self) -> str:
         """Where it errs most."""
-        return min(self.by_locale, key=lambda locale: self.by_locale[locale].value)
+        return self.ranked[0][0]
+
+    @property
+    def ranked(self) -> list[tuple[str, Ratio]]:
+        """The locales from the worst to the best, by name where they are equal."""
+        return sorted(self.by_locale.items(), key=lambda item: (item[1].value, item[0]))
 
 
 def demo_page(
@@ -142,7 +147,7 @@ def _curves(records: Records) -> tuple[Chart, ...]:
 
 def locale_scores(result: DemoResult) -> LocaleScores:
     """The locales for the report: the worst ones, a sentence on the others, and all of them."""
-    ranked = sorted(result.by_locale.items(), key=lambda item: (item[1].value, item[0]))
+    ranked = result.ranked
     worst = [(locale, ratio) for locale, ratio in ranked if ratio.value < 1][:WORST]
     rest = [ratio for _, ratio in ranked[len(worst) :]]
     total = sum(rest, Ratio())

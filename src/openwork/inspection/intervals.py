@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from openwork.base.pages import paint, stroke
 from openwork.base.phrases import Beside
-from openwork.inspection.plots import SIZE, WIDTH, Axis, axis_for, tick_labels
+from openwork.inspection.plots import EDGE, SIZE, WIDTH, Axis, axis_for, tick_labels
 from openwork.inspection.svg import Markup, element, figure, heading, shortened, text_width
 
 # As wide as a chart, which fits a phone: the name of a row stands above its line.
-ROW, TOP, BOTTOM, EDGE = 44.0, 44.0, 52.0, 12.0
+ROW, TOP, BOTTOM, MARGIN = 44.0, 44.0, 52.0, 16.0
 LONGEST_NAME = 50
 
 
@@ -39,7 +39,7 @@ class IntervalChart(NamedTuple):
         top = TOP + lower
         height = top + ROW * max(len(self.rows), 1) + BOTTOM
         shown = [value for row in self.rows for value in (*row.values, row.mean, *(row.interval or ()))]
-        across = axis_for(shown, EDGE, WIDTH - EDGE, rounded=True)
+        across = axis_for(shown, MARGIN, WIDTH - MARGIN, rounded=True)
         parts = [
             above,
             *_frame(across, top - 6, height - BOTTOM, x_label),

@@ -12,9 +12,10 @@ from openwork.inspection.svg import Markup, element, figure, heading, number, sh
 # So narrow that on a phone, where it shrinks to some 350 pixels, its smallest text has 10.
 WIDTH, HEIGHT = 440.0, 310.0
 LEFT, RIGHT, TOP, BOTTOM = 70.0, 18.0, 62.0, 50.0
-EDGE, SAMPLE, LINE = 12.0, 26.0, 18.0  # of the legend: where it begins, the length of a line, the height of a row
+EDGE, SAMPLE, LINE = 5.0, 26.0, 18.0  # of the legend: where it begins, the length of a line, the height of a row
 SIZE = 13.0  # of all text but the title
 LONGEST_NAME = 46  # characters, in the legend
+GAP = 5.0  # at least, between two numbers below an axis
 # Up to this many points, each is drawn and shows its value; a longer curve is a line only.
 MOST_DOTS = 60
 # Far outside of these, differences and logarithms of 64-bit numbers break down.
@@ -149,14 +150,14 @@ def _frame(across: Axis, upward: Axis, x_label: str, y_label: str) -> list[Marku
 def tick_labels(across: Axis, y: float) -> list[Markup]:
     """The numbers below an axis that goes across, without those that would touch the one before."""
     labels: list[Markup] = []
-    free = 0.0
+    free = -math.inf
     for value in across.ticks():
         shown = tick_text(value)
         x, half = across.pixel(value), text_width(shown, SIZE) / 2
         if x - half >= free:
             place = {"x": x, "y": y, "text_anchor": "middle", "font_size": SIZE}
             labels.append(element("text", shown, data_part="x-tick", **place, **paint("muted")))
-            free = x + half
+            free = x + half + GAP
     return labels
 
 
