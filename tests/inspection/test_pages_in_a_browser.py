@@ -124,6 +124,17 @@ def test_hebrew_in_a_table_is_read_from_right_to_left(browser: Any, folder: Path
     watched.end()
 
 
+def test_paper_shows_what_is_folded_and_the_large_maps(browser: Any, folder: Path) -> None:
+    watched = opened(browser, folder, "demo", viewport=PHONE, color_scheme="dark")
+    page = watched.page
+    folded = page.get_by_text("peak learning rate")
+    assert not folded.is_visible() and page.locator(".narrow").first.is_visible()
+    page.emulate_media(media="print")
+    assert folded.is_visible() and not page.locator(".narrow").first.is_visible()
+    assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light"
+    watched.end()
+
+
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("kind", PAGES)
