@@ -10,6 +10,7 @@ import torch
 
 from openwork.base.messages import msg
 from openwork.base.pages import render
+from openwork.base.phrases import AsIs
 from openwork.data.corpora.dates import LOCALES, DateExample
 from openwork.inspection.attention_view import PHONE, AttentionMap
 from openwork.inspection.plots import Chart, Figures, Series
@@ -123,7 +124,7 @@ def demo_page(
 def _settings(settings: RunSettings) -> Facts:
     model, training = settings.model.model_dump(exclude_none=True), settings.training
     return (
-        *((key.replace("_", " "), str(value)) for key, value in model.items()),
+        *((AsIs(key.replace("_", " ")), AsIs(value)) for key, value in model.items()),
         (msg("updates"), f"{training.steps:,}"),
         (msg("tokens a batch"), f"{settings.batches.tokens:,}"),
         (msg("peak learning rate"), f"{training.learning_rate:g}"),
@@ -194,9 +195,9 @@ def _samples(result: DemoResult, given: Sequence[tuple[str, str]]) -> Samples:
 
 def _machine(result: DemoResult, records: Records) -> Facts:
     finished = [record for record in records if record["kind"] == "finished"]
-    trained = f"{finished[-1]['seconds']:.0f} s in updates" if finished else ""
+    trained = msg(f"{finished[-1]['seconds']:.0f} s in updates") if finished else ""
     return (
-        (msg("processor"), f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores"),
+        (msg("processor"), msg(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores")),
         (msg("Python and torch"), f"{platform.python_version()}, {torch.__version__}"),
         (msg("training"), trained),
         (msg("translating the held-out dates"), f"{result.seconds:.1f} s"),
