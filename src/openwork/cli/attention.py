@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from typer import Argument, Option
 
@@ -77,42 +77,26 @@ def attention(
     for path, is_own in ((files.html, is_page), (files.svg, _is_figure), (files.csv, lambda _: False)):
         if path is not None:
             check_file(path, is_own, [bundle])
-    from openwork.inference.attention_maps.attribution import MOST_EXPLAINED
-    from openwork.inference.attention_maps.capture import MOST_PIECES, capture
+    from openwork.inference.attention_maps.asking import AttentionQuestion, ask_attention
     from openwork.inference.attention_maps.chosen import ChosenMap
-    from openwork.inference.attention_maps.deletion import reasons
-    from openwork.inference.attention_maps.facts import head_facts
     from openwork.inference.attention_maps.files import page, picture, table
-    from openwork.inference.attention_maps.removal import read_head, translate_without
+    from openwork.inference.attention_maps.removal import read_head
 
     head = None if more.without is None else read_head(more.without)
     loaded = load(bundle)
-    found = capture(loaded, sentence, more.translation, MOST_EXPLAINED if more.why else MOST_PIECES)
-    chosen = ChosenMap.of(found, shown.kind, shown.layer, shown.head)
-    why = reasons(loaded, found) if more.why else None
-    added: dict[str, Any] = {} if why is None else why.to_json()
-    if head is not None:
-        added["without"] = {"head": str(head), "translation": translate_without(loaded, sentence, head).text}
-    _write(files.html, lambda: page(found, loaded.settings, find_language(os.environ), **added))
+    has_flow = as_json or files.html is not None
+    question = AttentionQuestion(more.translation, why=more.why, flow=has_flow, without=head)
+    found = ask_attention(loaded, sentence, question)
+    chosen = ChosenMap.of(found.sentence, shown.kind, shown.layer, shown.head)
+    _write(files.html, lambda: page(found, loaded.settings, find_language(os.environ)))
     _write(files.svg, lambda: picture(chosen, translated))
     _write(files.csv, lambda: table(chosen))
     if as_json:
-        from openwork.inference.attention_maps.flow import through_layers
-
-        through = through_layers(found)
-        added["facts"] = [one.to_json() for one in head_facts(found.maps)]
-        added["through_layers"] = None if through is None else through.to_json()
-        write_json({**found.to_json(), **added})
+        write_json(found.to_json())
     elif files == Files():
-        from openwork.inference.attention_maps.text import attention_text, facts_text, reasons_text
+        from openwork.inference.attention_maps.text import findings_text
 
-        width = shutil.get_terminal_size().columns
-        print_text(attention_text(found, chosen, width, translated))
-        print_text(facts_text(head_facts(found.maps), chosen, width, translated))
-        if why is not None:
-            print_text(reasons_text(found, why, translated))
-        if head is not None:
-            print_text(f"\n{translated('without')} {head}: {added['without']['translation']}")
+        print_text(findings_text(found, chosen, shutil.get_terminal_size().columns, translated))
 
 
 def _is_figure(path: Path) -> bool:

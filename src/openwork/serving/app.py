@@ -33,8 +33,8 @@ from openwork.serving.document_routes import add_documents
 from openwork.serving.documents import translated_document
 from openwork.serving.errors import Unmet, WrongToken
 from openwork.serving.guarding import App, Guard, is_token
-from openwork.serving.inspecting.attention import add_attention
-from openwork.serving.inspecting.beam import add_beam
+from openwork.serving.inspecting.attention_route import add_attention
+from openwork.serving.inspecting.beam_route import add_beam
 from openwork.serving.measures import Measures
 from openwork.serving.openai import add_openai
 from openwork.serving.options import BEST, UNBOUND, TextConstraints, TranslationOptions

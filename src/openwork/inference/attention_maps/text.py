@@ -7,7 +7,8 @@ from functools import partial
 import numpy as np
 
 from openwork.base.messages import msg
-from openwork.base.phrases import Padded, shown_width
+from openwork.base.phrases import Padded, fitted, shown_width
+from openwork.inference.attention_maps.asking import AttentionFindings
 from openwork.inference.attention_maps.capture import SentenceAttention
 from openwork.inference.attention_maps.chosen import ChosenMap
 from openwork.inference.attention_maps.deletion import Reasons
@@ -20,12 +21,27 @@ CELL = 5  # columns of the terminal: a shade, the weight, and a space
 SMALLEST = 0.005  # weights below it are shown as a point
 LONGEST_ROW = 32
 MASKED = "   -"
+WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\s\u3040-\u30ff\u3400-\u9fff]+")
+
+
+def findings_text(found: AttentionFindings, chosen: ChosenMap, width: int, translate: Callable[[str], str]) -> str:
+    """The map, the alignment, the numbers of the heads, and what else was asked."""
+    parts = [
+        attention_text(found.sentence, chosen, width, translate),
+        facts_text(found.facts, chosen, width, translate),
+    ]
+    if found.reasons is not None:
+        parts.append(reasons_text(found.sentence, found.reasons, translate))
+    if found.without is not None:
+        head, other = found.without
+        parts += ["", f"{translate('without')} {head}: {other.text}"]
+    return "\n".join(parts)
 
 
 def attention_text(found: SentenceAttention, chosen: ChosenMap, width: int, translate: Callable[[str], str]) -> str:
     """The map and the alignment, in lines of at most `width` columns where they can be so short."""
     rows, columns = chosen.rows, chosen.columns
-    names = [_fitted(" → ".join(map(visible, row))) for row in rows]
+    names = [fitted(" → ".join(map(visible, row)), LONGEST_ROW) for row in rows]
     beside = max(map(shown_width, names))
     together = max(1, (width - beside) // CELL)
     lines = [*wrapped(f"{found.source} → {found.translation}", width, "  ")]
@@ -67,12 +83,6 @@ def _cell(weight: float) -> str:
     return shade + ("1.0" if weight >= 0.995 else f"{weight:.2f}".removeprefix("0"))
 
 
-def _fitted(text: str) -> str:
-    while shown_width(text) > LONGEST_ROW:
-        text = text[:-2] + "…"
-    return text
-
-
 FACTS = msg("each head: entropy in nats, distance in positions, mean weight at offsets -1, 0 and +1, largest weight")
 
 
@@ -98,7 +108,7 @@ def reasons_text(found: SentenceAttention, why: Reasons, translate: Callable[[st
     """
     curves = sorted(why.curves, key=lambda curve: -curve.area)
     scores = why.attributions.scores
-    names = [_fitted(visible(piece.text)) for piece in found.source_pieces]
+    names = [fitted(visible(piece.text), LONGEST_ROW) for piece in found.source_pieces]
     beside = max(map(shown_width, names))
     table = [["", *(str(number) for number in range(1, len(curves) + 1))]]
     for row, name in enumerate(names):
@@ -114,7 +124,8 @@ def reasons_text(found: SentenceAttention, why: Reasons, translate: Callable[[st
 def word_links(found: SentenceAttention) -> Iterator[str]:
     """For each word of the translation its source word, as 0-0 1-2 (Pharaoh's format), by the mean of all heads.
 
-    Words stand between white space. Of a word's pieces the weights are added up, over both sides.
+    Words stand between white space; Chinese and Japanese characters are words by themselves. Of a word's pieces the
+    weights are added up, over both sides.
     """
     weights = ChosenMap.of(found, "cross").weights
     sources = [_pieces_of(word, [one.place for one in found.source_pieces]) for word in _words(found.source)]
@@ -126,7 +137,7 @@ def word_links(found: SentenceAttention) -> Iterator[str]:
 
 
 def _words(text: str) -> list[tuple[int, int]]:
-    return [match.span() for match in re.finditer(r"\S+", text)]
+    return [match.span() for match in WORD.finditer(text)]
 
 
 def _pieces_of(word: tuple[int, int], spans: Sequence[tuple[int, int] | None]) -> list[int]:
