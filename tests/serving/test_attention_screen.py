@@ -23,9 +23,10 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 
 
 def written(bundle: "Bundle", source: str, translation: str) -> dict[str, Any]:
-    from openwork.inference.attention_maps.capture import capture
+    from openwork.inference.attention_maps.asking import AttentionQuestion, ask_attention
 
-    return {**capture(bundle, source, translation).to_json(), "languages": ["en", "de"]}
+    found = ask_attention(bundle, source, AttentionQuestion(translation, flow=True))
+    return {**found.to_json(), "languages": ["en", "de"]}
 
 
 def page_of(tmp_path: Path, content: dict[str, Any]) -> str:
@@ -103,6 +104,25 @@ def test_files_have_title_axes_legend_and_numbers(browser: Any, tiny_bundle: "Bu
     watched.end()
 
 
+def test_heads_have_pythons_facts_and_the_flow_is_shown(browser: Any, tiny_bundle: "Bundle", tmp_path: Path) -> None:
+    pytest.importorskip("scipy", reason="maximum flows")
+    from openwork.inference.attention_maps.maps import unpacked
+
+    content = written(tiny_bundle, "a b c", "c b")
+    watched = Watched(browser, f"{page_of(tmp_path, content)}#/attention?l=en&k=encoder&h=flow", ".heat")
+    page = watched.page
+    flow = unpacked(content["through_layers"]["flow"]["encoder"])
+    np.testing.assert_allclose(np.array(page.evaluate(WEIGHTS)), flow, atol=1e-9)
+    first = next(one for one in content["facts"] if one["kind"] == "encoder")
+    names = ("entropy", "largest", "distance", "before", "same", "after")
+    shown = page.locator(".facts tbody tr").first.locator("td").all_inner_texts()
+    assert shown == [f"{first[name]:.2f}" for name in names]
+    page.select_option(".tools select >> nth=0", "decoder")
+    page.wait_for_selector(".heat td.masked")
+    assert page.input_value(".tools select >> nth=2") == "mean"
+    watched.end()
+
+
 def test_512_pieces_open_with_few_elements(browser: Any, tmp_path: Path) -> None:
     import base64
 
@@ -111,7 +131,7 @@ def test_512_pieces_open_with_few_elements(browser: Any, tmp_path: Path) -> None
     shares = base64.b64encode(np.round(weights * 65_535).astype("<u2").tobytes()).decode()
     piece = {"start": None, "end": None, "special": True}
     content = {
-        "source": "x", "translation": "y", "languages": ["en", "de"],
+        "source": "x", "translation": "y", "languages": ["en", "de"], "facts": [],
         "sourcePieces": [{"text": f"s{n}", **piece} for n in range(size)],
         "targetPieces": [{"input": "i", "predicted": f"t{n}", "logProbability": -1, **piece} for n in range(size)],
         "maps": [
