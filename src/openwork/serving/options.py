@@ -26,6 +26,13 @@ class TreeOptions:
 
 
 @dataclass(frozen=True)
+class TraceOptions:
+    """Steps of a calculation: all of this layer, counted from 0; None: the results of each part of all layers."""
+
+    layer: int | None = None
+
+
+@dataclass(frozen=True)
 class TranslationOptions:
     """What is wanted of texts that are translated together.
 
@@ -36,6 +43,7 @@ class TranslationOptions:
         explain: the probability of each of its pieces.
         attention: the weights of all its heads; None: not wanted.
         tree: in place of a translation, its beam search as a tree; None: not wanted.
+        trace: in place of a translation, the steps by which it is calculated; None: not wanted.
         next_pieces: so many of the likeliest pieces after the first `position` pieces of it.
     """
 
@@ -45,6 +53,7 @@ class TranslationOptions:
     explain: bool = False
     attention: AttentionOptions | None = None
     tree: TreeOptions | None = None
+    trace: TraceOptions | None = None
     position: int = 0
     next_pieces: int = 0
 

@@ -21,6 +21,7 @@ from openwork.inference.settings import settings_over
 from openwork.inference.translator import BatchTranslator
 from openwork.serving.inspecting.attention_answer import attention_answer
 from openwork.serving.inspecting.beam_answer import beam_answer
+from openwork.serving.inspecting.trace_answer import trace_answer
 from openwork.serving.messages import receive, send, shown
 from openwork.text.languages import can_tell_languages
 
@@ -76,6 +77,8 @@ class ServedBundle:
                 [beam_answer(self.bundle, engine, text, tree["beam"], is_given_up(place))]
                 for place, text in enumerate(texts)
             ]
+        if trace := first["trace"]:
+            return [[{"trace": trace_answer(self.bundle, text, trace["layer"])}] for text in texts]
         requests = [Request(**{key: _listed(value) for key, value in job["constraints"].items()}) for job in jobs]
         translator = self.translator(first["best"])
         if first["stream"]:
