@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from typer import Argument, Option
 
+from openwork.base.errors import UsageError
 from openwork.base.limits import HEADS, LAYERS
 from openwork.base.printing import write_json
 from openwork.cli.options import load
@@ -37,6 +38,10 @@ class More:
     without: Annotated[
         str | None, Option(metavar="KIND:LAYER:HEAD", help="Translate again without a head, such as cross:0:3.")
     ] = None
+    relations: Annotated[
+        Path | None,
+        Option(help="Instead of a sentence: which heads connect the words of this list, against chance."),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -50,11 +55,11 @@ class Files:
 
 def attention(
     bundle: Annotated[Path, Argument(metavar="BUNDLE", help="A translator.")],
-    sentence: Annotated[str, Argument(metavar="SENTENCE", help="A sentence in its source language.")],
+    sentence: Annotated[str | None, Argument(metavar="SENTENCE", help="A sentence in its source language.")] = None,
+    *,
     shown: Map,
     more: More,
     files: Files,
-    *,
     as_json: Annotated[
         bool, Option("--json", help="JSON on standard output: all weights, facts, rollout and flow.")
     ] = False,
@@ -70,7 +75,16 @@ def attention(
     openwork attention de-en "Ein Hund." --why --without cross:1:3
 
     openwork attention de-en "Ein Hund." --svg map.svg --csv map.csv
+
+    openwork attention de-en --relations pronouns.tsv
     """
+    if more.relations is not None:
+        if sentence is not None or files != Files() or (shown, more) != (Map(), More(relations=more.relations)):
+            raise UsageError("--relations goes with --json alone", hint="leave the other options out", code="U166")
+        _survey(bundle, more.relations, as_json=as_json)
+        return
+    if sentence is None:
+        raise UsageError("there is no sentence to look at", hint='openwork attention BUNDLE "Ein Hund."', code="U167")
     from openwork.base.messages import find_language
     from openwork.base.outputs import check_file, is_page
 
@@ -97,6 +111,20 @@ def attention(
         from openwork.inference.attention_maps.text import findings_text
 
         print_text(findings_text(found, chosen, shutil.get_terminal_size().columns, translated))
+
+
+def _survey(bundle: Path, path: Path, *, as_json: bool) -> None:
+    """Prints which heads connect the words of a list."""
+    from openwork.inference.attention_maps.relations import read_relations
+    from openwork.inference.attention_maps.survey import survey
+    from openwork.inference.attention_maps.text import survey_text
+
+    relations = read_relations(path)
+    found = survey(load(bundle), relations)
+    if as_json:
+        write_json([one.to_json() for one in found])
+    else:
+        print_text(survey_text(found, shutil.get_terminal_size().columns, translated))
 
 
 def _is_figure(path: Path) -> bool:

@@ -1,6 +1,5 @@
 """Attention for a terminal: a map of shades with digits, as wide as the terminal, and the alignment of words."""
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
@@ -13,6 +12,8 @@ from openwork.inference.attention_maps.capture import SentenceAttention
 from openwork.inference.attention_maps.chosen import ChosenMap
 from openwork.inference.attention_maps.deletion import Reasons
 from openwork.inference.attention_maps.facts import HeadFacts
+from openwork.inference.attention_maps.survey import HeadOnRelation
+from openwork.inference.attention_maps.words import pieces_of, words_of
 from openwork.inspection.attention_view import visible
 from openwork.inspection.trace_text import wrapped
 
@@ -20,8 +21,8 @@ SHADES, STEPS = " ░▒▓█", (0.05, 0.2, 0.4, 0.6)
 CELL = 5  # columns of the terminal: a shade, the weight, and a space
 SMALLEST = 0.005  # weights below it are shown as a point
 LONGEST_ROW = 32
+LISTED = 20  # heads on relations
 MASKED = "   -"
-WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\s\u3040-\u30ff\u3400-\u9fff]+")
 
 
 def findings_text(found: AttentionFindings, chosen: ChosenMap, width: int, translate: Callable[[str], str]) -> str:
@@ -121,6 +122,24 @@ def reasons_text(found: SentenceAttention, why: Reasons, translate: Callable[[st
     return "\n".join(["", *lines, "", *wrapped(heading, 100, ""), *listed])
 
 
+NOTE = msg(
+    "weight: from the one word to the other; chance: to the other words; most: where no other word has more; p: by "
+    "chance, corrected for all heads and relations"
+)
+
+
+def survey_text(found: Sequence[HeadOnRelation], width: int, translate: Callable[[str], str]) -> str:
+    """A table of the first heads on relations, and what its columns are."""
+    names = [msg("relation"), msg("pairs"), msg("layer, head"), msg("weight"), msg("chance"), msg("most"), "p"]
+    table = [[translate(name) for name in names]]
+    for one in found[:LISTED]:
+        numbers = (f"{one.weight:.3f}", f"{one.chance:.3f}", f"{100 * one.most:.0f} %", f"{one.p:.4f}")
+        table.append([fitted(one.relation, LONGEST_ROW), str(one.pairs), f"{one.layer}, {one.head}", *numbers])
+    first, *others = (max(map(shown_width, column)) for column in zip(*table, strict=True))
+    lines = ["  ".join([Padded(row[0], first), *map(partial(Padded, right=True), row[1:], others)]) for row in table]
+    return "\n".join([*lines, "", *wrapped(translate(NOTE), width, "")])
+
+
 def word_links(found: SentenceAttention) -> Iterator[str]:
     """For each word of the translation its source word, as 0-0 1-2 (Pharaoh's format), by the mean of all heads.
 
@@ -128,17 +147,9 @@ def word_links(found: SentenceAttention) -> Iterator[str]:
     weights are added up, over both sides.
     """
     weights = ChosenMap.of(found, "cross").weights
-    sources = [_pieces_of(word, [one.place for one in found.source_pieces]) for word in _words(found.source)]
-    for number, word in enumerate(_words(found.translation)):
-        rows = _pieces_of(word, [one.place for one in found.target_pieces])
+    sources = [pieces_of(word, [one.place for one in found.source_pieces]) for word in words_of(found.source)]
+    for number, word in enumerate(words_of(found.translation)):
+        rows = pieces_of(word, [one.place for one in found.target_pieces])
         sums = [weights[np.ix_(rows, columns)].sum() for columns in sources]
         if sums and max(sums) > 0:
             yield f"{int(np.argmax(sums))}-{number}"
-
-
-def _words(text: str) -> list[tuple[int, int]]:
-    return [match.span() for match in WORD.finditer(text)]
-
-
-def _pieces_of(word: tuple[int, int], spans: Sequence[tuple[int, int] | None]) -> list[int]:
-    return [place for place, span in enumerate(spans) if span and max(word[0], span[0]) < min(word[1], span[1])]
