@@ -5,20 +5,24 @@ import { App } from "./shell/App";
 import { follow, type Screen } from "./shell/address";
 import { stepScreen } from "./step/Step";
 import type { WrittenContent } from "./step/content";
+import { traceScreen } from "./trace/Trace";
+import type { WrittenTrace } from "./trace/data";
 import { translateScreen } from "./translate/Translate";
 import type { Served } from "./served/client";
 
 /** What Python wrote into the page: the content of each screen that it has. */
 interface Written {
   readonly step?: WrittenContent;
+  readonly trace?: WrittenTrace;
   readonly attention?: AttentionContent;
   readonly served?: Served;
 }
 
-function screensOf({ step, attention, served }: Written): readonly Screen[] {
+function screensOf({ step, trace, attention, served }: Written): readonly Screen[] {
   return [
     ...(served ? [translateScreen(served)] : []),
     ...(served || attention ? [attentionScreen(attention, served !== undefined)] : []),
+    ...(served || trace ? [traceScreen(trace, served !== undefined)] : []),
     ...(step ? [stepScreen(step)] : []),
   ];
 }
