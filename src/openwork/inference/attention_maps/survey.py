@@ -99,9 +99,10 @@ def _heads(name: str, measured: NDArray[np.float64]) -> list[HeadOnRelation]:
     p = sign_flip_p(differences).reshape(layers, heads)
     means = measured.mean(0)
     return [
-        HeadOnRelation(name, pairs, layer, head, *map(float, means[layer, head]), float(p[layer, head]))
+        HeadOnRelation(name, pairs, layer, head, weight, chance, most, float(p[layer, head]))
         for layer in range(layers)
         for head in range(heads)
+        for weight, chance, most in [means[layer, head].tolist()]
     ]
 
 
