@@ -77,7 +77,9 @@ def _rounded(value: object) -> object:
 
 
 def test_both_languages_have_the_same_texts() -> None:
-    texts = {name: json.loads((SOURCE / "src" / "messages" / f"{name}.json").read_text("utf-8")) for name in ("en", "zh")}
+    texts = {
+        name: json.loads((SOURCE / "src" / "messages" / f"{name}.json").read_text("utf-8")) for name in ("en", "zh")
+    }
     assert texts["en"].keys() == texts["zh"].keys()
     gaps = {
         name: {key: set(re.findall(r"\{\w+\}", text)) for key, text in found.items()} for name, found in texts.items()
