@@ -35,6 +35,7 @@ from openwork.serving.errors import Unmet, WrongToken
 from openwork.serving.guarding import App, Guard, is_token
 from openwork.serving.inspecting.attention import add_attention
 from openwork.serving.inspecting.beam import add_beam
+from openwork.serving.inspecting.maps import add_maps
 from openwork.serving.measures import Measures
 from openwork.serving.openai import add_openai
 from openwork.serving.options import BEST, UNBOUND, TextConstraints, TranslationOptions
@@ -66,6 +67,7 @@ def make_app(service: Service, settings: ServerSettings) -> App:
     add_documents(app, service, settings)
     add_attention(app, service)
     add_beam(app, service)
+    add_maps(app, service)
     add_openai(app, service, settings)
     _add_state(app, service, measures)
     return Guard(app, settings, measures.request)

@@ -19,6 +19,7 @@ from openwork.inference.requests import Request
 from openwork.inference.scorer import Scorer
 from openwork.inference.settings import settings_over
 from openwork.inference.translator import BatchTranslator
+from openwork.serving.inspecting.drawing import drawn_map
 from openwork.serving.inspecting.looking import looked
 from openwork.serving.inspecting.searched import searched
 from openwork.serving.messages import receive, send, shown
@@ -109,6 +110,7 @@ class ServedLanguageModel:
     """A bundle of a language model."""
 
     def __init__(self, bundle: Bundle, precision: TranslationPrecision) -> None:
+        self.bundle = bundle
         self.continuer = Continuer(bundle, precision)
         self.continuer.engine.ready()
 
@@ -176,6 +178,8 @@ def _answer(
             send(connection, {"batch": batch.number, "place": place, "piece": piece})
 
     try:
+        if "map" in asked["jobs"][0]:
+            return {"answers": [[drawn_map(served.bundle, asked["jobs"][0])]]}
         return {"answers": served.answers(asked["jobs"], show, given_up)}
     except OpenworkError as error:
         return {"error": f"{error.what}; {error.why}" if error.why else error.what}

@@ -24,13 +24,11 @@ FAMILY: dict[str, str] = {
     "llama-small": "LLaMA",
     "cnn-small": "CNN",
     "lstm-small": "LSTM",
-    "elmo-small": "ELMo",
     "convs2s-small": "ConvS2S",
     "bytenet-small": "ByteNet",
     "wavenet-small": "WaveNet",
 }
 """The presets that stand for the members of the family, with what these are called."""
-MAIN = (BASE, "bert-base", "gpt-small", "vit-base", "whisper-tiny")
 
 
 def preset_map(name: str) -> ModelMap:
