@@ -72,19 +72,20 @@ export function percent(part: number, whole: number): string {
 }
 
 function BoxButton({ place, of, wantsFocus, go }: {
-  readonly place: Place; readonly of: ModelMap; readonly wantsFocus: boolean; readonly go: (event: KeyboardEvent) => void;
+  readonly place: Place; readonly of: ModelMap; readonly wantsFocus: { current: boolean }; readonly go: (event: KeyboardEvent) => void;
 }): JSX.Element {
   const element = useRef<SVGGElement>(null);
   const isChosen = chosen.value?.slot === place.slot;
   useEffect(() => {
-    if (isChosen && wantsFocus) element.current?.focus();
-  }, [isChosen, wantsFocus]);
+    if (isChosen && wantsFocus.current) element.current?.focus();
+    if (isChosen) wantsFocus.current = false;
+  }, [isChosen]);
   const share = place.box ? weightsOf(place.box) / totals(of).weights : 0;
   return (
-    <g ref={element} role="button" class="box" tabIndex={isChosen ? 0 : -1} aria-pressed={isChosen} aria-label={named(place, of)}
+    <g ref={element} role="button" class="box" tabindex={isChosen ? 0 : -1} aria-pressed={isChosen} aria-label={named(place, of)}
       data-slot={place.slot} onClick={() => choose(place.slot)} onKeyDown={go}>
       <rect x={place.x} y={place.y} width={BOX.width} height={BOX.height} rx="4" />
-      <text x={place.x + MIDDLE} y={place.y + 18} text-anchor="middle">{said(`map.role.${place.role}`)}</text>
+      <text x={place.x + MIDDLE} y={place.y + 19} text-anchor="middle">{said(`map.role.${place.role}`)}</text>
       <rect class="share" x={place.x + 4} y={place.y + BOX.height - 5} width={share * (BOX.width - 8)} height="3" />
     </g>
   );
@@ -94,7 +95,7 @@ function Ghost({ place: { x, y, role, slot } }: { readonly place: Place }): JSX.
   return (
     <g class="ghost" aria-hidden="true" data-lacks={slot}>
       <rect x={x} y={y} width={BOX.width} height={BOX.height} rx="4" />
-      <text x={x + MIDDLE} y={y + 19} text-anchor="middle">{said(`map.role.${role}`)}</text>
+      <text x={x + MIDDLE} y={y + 20} text-anchor="middle">{said(`map.role.${role}`)}</text>
     </g>
   );
 }
@@ -132,7 +133,7 @@ export function FigureView({ drawn, of }: { readonly drawn: Figure; readonly of:
   };
   const cross = crossings(drawn);
   return (
-    <svg class="figure" viewBox={`0 0 ${drawn.width} ${drawn.height}`} role="group" aria-label={t("map.figure")} onPointerDown={() => (wantsFocus.current = false)}>
+    <svg class="figure" viewBox={`0 0 ${drawn.width} ${drawn.height}`} role="group" aria-label={t("map.figure")}>
       <Heads />
       {drawn.frames.map(({ side, x, y, height, copies }) => (
         <g key={`${side} ${y}`}>
@@ -145,7 +146,7 @@ export function FigureView({ drawn, of }: { readonly drawn: Figure; readonly of:
       {residuals(drawn).map(({ from, to }) => <Residual key={to.slot} from={from} to={to} />)}
       {cross && <Crossing {...cross} />}
       {drawn.places.map((place) => (place.box
-        ? <BoxButton key={place.slot} place={place} of={of} wantsFocus={wantsFocus.current} go={go} />
+        ? <BoxButton key={place.slot} place={place} of={of} wantsFocus={wantsFocus} go={go} />
         : <Ghost key={place.slot} place={place} />))}
     </svg>
   );

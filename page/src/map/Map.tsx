@@ -6,7 +6,7 @@ import { said, t } from "../shell/texts";
 import { bundle, bundles } from "../served/state";
 import { go } from "../step/state";
 import { totals, weightsOf, type ModelMap, type Side, type WrittenMaps } from "./content";
-import { lacking, replacing, type Figure } from "./layout";
+import { SIDES, replacing, type Figure } from "./layout";
 import { FigureView, percent } from "./Figure";
 import { Panel } from "./Panel";
 import { REFERENCE, begin, box, choose, drawn, family, follow, isWorking, load, maps, model, nameOfBundle, parameters, problem, reference, show, take, wanted } from "./state";
@@ -50,7 +50,11 @@ function placed({ role, side }: { readonly role: string; readonly side: Side }):
 
 /** What the model lacks of the reference, and what it has in place of it. */
 function Compared({ of, to, figure }: { readonly of: ModelMap; readonly to: ModelMap; readonly figure: Figure }): JSX.Element {
-  const names = [...new Set(lacking(figure).map(placed))];
+  const names = [...new Set(SIDES.flatMap((side) => {
+    const own = figure.places.filter((one) => one.side === side);
+    if (own.every(({ box }) => !box)) return [t("map.wholeSide", { side: t(side === "source" ? "map.reads" : "map.writes") })];
+    return own.filter(({ box }) => !box).map(placed);
+  }))];
   const label = family.value[of.name] ?? of.name;
   return (
     <p class="compared" role="status">

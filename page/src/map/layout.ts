@@ -26,16 +26,16 @@ export interface Figure {
   readonly frames: readonly Frame[];
 }
 
-export const BOX = { width: 138, height: 30 } as const;
-export const STEP = 46;
-const EDGE = 24;
+export const BOX = { width: 138, height: 32 } as const;
+export const STEP = 48;
+const EDGE = 30;
 const BETWEEN = 36;
 const FOOT = 48;
 const HEAD = 34;
 export const FRAME = 17; // around the boxes of a layer, on each side
 export const COLUMN: Readonly<Record<Side, number>> = { source: EDGE + FRAME, target: EDGE + FRAME + BOX.width + 2 * FRAME + BETWEEN };
 export const WIDTH = COLUMN.target + BOX.width + FRAME + EDGE;
-const SIDES: readonly Side[] = ["source", "target"];
+export const SIDES: readonly Side[] = ["source", "target"];
 
 type Entry = Omit<Place, "x" | "y">;
 
@@ -50,11 +50,6 @@ export function column(of: ModelMap, reference: ModelMap, side: Side): readonly 
     else before = Math.max(before, found.findIndex(({ slot }) => slot === one.slot));
   }
   return found;
-}
-
-/** What this model lacks of the reference, in the figure's order. */
-export function lacking({ places }: Figure): readonly Place[] {
-  return places.filter(({ box }) => !box);
 }
 
 /** Boxes of other kinds that stand where the reference has one of its own: this model's, then the reference's. */

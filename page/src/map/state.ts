@@ -16,7 +16,9 @@ export const maps = signal<Readonly<Record<string, ModelMap>>>({});
 export const wanted = signal("");
 export const slot = signal("");
 export const problem = signal("");
-export const isWorking = signal(false);
+/** The maps that the server was asked for and has not answered yet. */
+const asked = signal<readonly string[]>([]);
+export const isWorking = computed(() => asked.value.length > 0);
 
 export const model = computed<ModelMap | undefined>(() => maps.value[wanted.value] ?? (wanted.value === "" ? maps.value[first] : undefined));
 export const reference = computed<ModelMap | undefined>(() => maps.value[REFERENCE] ?? model.value);
@@ -41,23 +43,25 @@ export function begin(served: boolean): void {
 }
 
 async function ask(name: string): Promise<void> {
-  if (maps.value[name]) return;
   const bundle = name.startsWith(BUNDLE) ? name.slice(BUNDLE.length) : undefined;
   const body = bundle === undefined ? { preset: name } : { bundle };
   take(await client.ask<WrittenMaps>("/v1/map", body, AbortSignal.timeout(60_000)), bundle);
 }
 
-/** Asks for what is in view, and for the paper's model beside it. */
+/** Asks for those of these maps that are neither there nor asked for. */
 export async function load(names: readonly string[]): Promise<void> {
-  if (!isServed || isWorking.value || names.every((name) => maps.value[name])) return;
-  isWorking.value = true;
+  const missing = names.filter((name) => !maps.value[name] && !asked.value.includes(name));
+  if (!isServed || missing.length === 0) return;
+  asked.value = [...asked.value, ...missing];
   problem.value = "";
-  try {
-    for (const name of names) await ask(name);
-  } catch (error) {
-    problem.value = sentenceOf(error);
-  }
-  isWorking.value = false;
+  await Promise.all(missing.map(async (name) => {
+    try {
+      await ask(name);
+    } catch (error) {
+      problem.value = sentenceOf(error);
+    }
+    asked.value = asked.value.filter((one) => one !== name);
+  }));
 }
 
 /** Shows a model; the chosen box stays where the model has it. */
@@ -74,10 +78,10 @@ export function parameters(): Record<string, string> {
   return { ...(wanted.value && { m: wanted.value }), ...(box.value && slot.value && { b: box.value.slot }) };
 }
 
-export function follow(asked: URLSearchParams): void {
+export function follow(address: URLSearchParams): void {
   batch(() => {
-    const name = asked.get("m") ?? "";
+    const name = address.get("m") ?? "";
     wanted.value = isServed || name in maps.value ? name : "";
-    slot.value = asked.get("b") ?? "";
+    slot.value = address.get("b") ?? "";
   });
 }

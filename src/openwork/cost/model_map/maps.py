@@ -207,7 +207,13 @@ class MapPages:
 
     def _meaning(self, kind: str, one: Meaning) -> dict[str, Any]:
         code = [_number(code_lines(made), self.code) for made in one.code]
-        return {"kind": kind, **one._asdict(), "code": code}
+        return {
+            "kind": kind,
+            "formulas": list(one.formulas),
+            "source": one.source,
+            "exhibits": list(one.exhibits),
+            "code": code,
+        }
 
 
 def _number(one: Any, known: list[Any]) -> int:
