@@ -7,22 +7,26 @@ import { mapScreen } from "./map/Map";
 import type { WrittenMaps } from "./map/content";
 import { stepScreen } from "./step/Step";
 import type { WrittenContent } from "./step/content";
+import { traceScreen } from "./trace/Trace";
+import type { WrittenTrace } from "./trace/data";
 import { translateScreen } from "./translate/Translate";
 import type { Served } from "./served/client";
 
 /** What Python wrote into the page: the content of each screen that it has. */
 interface Written {
   readonly step?: WrittenContent;
+  readonly trace?: WrittenTrace;
   readonly attention?: AttentionContent;
   readonly map?: WrittenMaps;
   readonly served?: Served;
 }
 
-function screensOf({ step, attention, map, served }: Written): readonly Screen[] {
+function screensOf({ step, trace, attention, map, served }: Written): readonly Screen[] {
   const worked = step && stepScreen(step);
   return [
     ...(served ? [translateScreen(served)] : []),
     ...(served || attention ? [attentionScreen(attention, served !== undefined)] : []),
+    ...(served || trace ? [traceScreen(trace, served !== undefined)] : []),
     ...(worked ? [worked] : []),
     ...(served || map ? [mapScreen(map, served !== undefined, worked)] : []),
   ];

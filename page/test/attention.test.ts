@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { facts, maximum, mean, rollout } from "../src/attention/combine";
+import { maximum, mean, rollout } from "../src/attention/combine";
 import { read, type Attention, type Weights, type WrittenAttention } from "../src/attention/data";
 import { joined, unitsOf, withoutSymbols, type Unit } from "../src/attention/levels";
 
@@ -17,6 +17,7 @@ const written: WrittenAttention = {
   sourcePieces: [{ text: "a", start: 0, end: 1, special: false }, { text: "</s>", start: null, end: null, special: true }],
   targetPieces: [{ input: "<s>", predicted: "b", logProbability: -0.1, start: 0, end: 1, special: false }],
   maps: [{ kind: "cross", layer: 0, heads: 2, rows: 1, columns: 2, weights: base64([0.25, 0.75, 1, 0]) }],
+  facts: [],
 };
 
 test("weights are read head by head within half a step of 1 in 65,535", () => {
@@ -43,10 +44,12 @@ test("rollout is the product of the layers with their residuals", () => {
   expect(plain(rollout(of, "cross", 0))).toEqual([[0.71875, 0.28125]]);
 });
 
-test("facts of a head that looks at the position before", () => {
-  const found = facts(rows([1, 0, 0], [1, 0, 0], [0, 1, 0]));
-  expect(found).toMatchObject({ entropy: 0, largest: 1, previous: 2 / 3, same: 1 / 3, next: 0, distance: 2 / 3 });
-  expect(facts(rows([0.5, 0.5])).entropy).toBeCloseTo(Math.log(2));
+test("the flow is there where it was calculated", () => {
+  const matrix = { rows: 1, columns: 2, weights: base64([0.5, 1]) };
+  const { flow } = read({ ...written, through_layers: { flow: { encoder: null, cross: matrix } } });
+  expect(plain(flow.cross ?? []).flat().map((one) => one.toFixed(3))).toEqual(["0.500", "1.000"]);
+  expect(flow.encoder).toBeUndefined();
+  expect(read(written).flow).toEqual({});
 });
 
 const piece = (label: string, start: number | null, end: number | null): { label: string; start: number | null; end: number | null; special: boolean } =>

@@ -12,11 +12,12 @@ import pytest
 from calling import Call
 from openwork.base.phrases import shown_width
 from openwork.bundles.bundle import Bundle
-from openwork.inference.attention_maps.capture import capture
+from openwork.inference.attention_maps.capture import SentenceAttention, capture
 from openwork.inference.attention_maps.chosen import ChosenMap
 from openwork.inference.attention_maps.deletion import reasons
 from openwork.inference.attention_maps.facts import head_facts
-from openwork.inference.attention_maps.maps import unpacked
+from openwork.inference.attention_maps.maps import LayerMap, unpacked
+from openwork.inference.attention_maps.pieces import SourcePiece, TargetPiece
 from openwork.inference.attention_maps.removal import without_head
 from openwork.inference.attention_maps.text import attention_text, word_links
 from openwork.inference.translation import Translation
@@ -40,20 +41,23 @@ def test_the_terminal_shows_each_weight(call: Call, bundle_folder: Path, tiny_bu
         np.testing.assert_allclose(shown, row, atol=0.0051)
 
 
-def test_the_alignment_by_hand(tiny_bundle: Bundle) -> None:
-    found = capture(tiny_bundle, TEXT, TRANSLATION)
-    for link in word_links(found):
-        source, target = map(int, link.split("-"))
-        weights = ChosenMap.of(found, "cross").weights
-
-        def of(text: str, word: int, pieces: tuple[object, ...]) -> list[int]:
-            begin, end = [match.span() for match in re.finditer(r"\S+", text)][word]
-            spans = [piece.place for piece in pieces]  # type: ignore[attr-defined]
-            return [n for n, span in enumerate(spans) if span and span[0] < end and span[1] > begin]
-
-        rows = of(TRANSLATION, target, found.target_pieces)
-        sums = [weights[rows][:, of(TEXT, word, found.source_pieces)].sum() for word in range(3)]
-        assert int(np.argmax(sums)) == source
+def test_the_alignment_by_hand() -> None:
+    """Of the mean of two heads "xy" has 0.7 for "ab" and 0.3 for 狗 and for "c"; 猫 has 0.1, 0.2 and 0.7."""
+    places, predicted = [(0, 1), (1, 2), (2, 4), (4, 5), None], [(0, 1), (1, 2), (2, 3), None]
+    heads = [
+        [[0.2, 0.8, 0, 0, 0], [0, 0, 0, 0, 1], [0, 0, 0.2, 0.8, 0], [0, 0, 0, 0, 1]],
+        [[0, 0.4, 0.4, 0.2, 0], [0, 0, 0.2, 0.4, 0.4], [0, 0.2, 0.2, 0.6, 0], [0, 0, 0, 0, 1]],
+    ]
+    found = SentenceAttention(
+        source="ab 狗c",
+        translation="xy猫",
+        source_pieces=tuple(SourcePiece("?", place, place is None) for place in places),
+        target_pieces=tuple(TargetPiece("?", "?", -1.0, place, place is None) for place in predicted),
+        maps=(LayerMap("cross", 0, np.array(heads, dtype=np.float32)),),
+        source_ids=(),
+        output_ids=(),
+    )
+    assert list(word_links(found)) == ["0-0", "2-1"]
 
 
 @pytest.mark.parametrize("width", [40, 80])

@@ -2,17 +2,14 @@
 
 import json
 import re
-from html.parser import HTMLParser
 from typing import Any
 
 import numpy as np
 import pytest
 
 from openwork.base.messages import catalogue
-from openwork.base.pages import ROLES
 from openwork.base.phrases import shown_width
 from openwork.inspection.trace import Printed, Statement, Step, Trace
-from openwork.inspection.trace_page import trace_page
 from openwork.inspection.trace_table import GAP, Limits, corners, tables, writer
 from openwork.inspection.trace_text import trace_text
 
@@ -141,61 +138,3 @@ def test_text_says_where_each_value_comes_from():
         "- No dropout", "(position 4 × inner 300)", "-inf",
     ):  # fmt: skip
         assert fact in text
-
-
-class Reader(HTMLParser):
-    """Tags, and every attribute that could load something."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.links: list[str] = []
-        self.identities: list[str] = []
-        self.text = ""
-        self.feed(html)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        for name, value in attrs:
-            if name in ("href", "src", "data", "action"):
-                self.links.append(value or "")
-            if name == "id":
-                self.identities.append(value or "")
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_page_is_complete_in_itself(language: str):
-    html = trace_page(TRACE, language)
-    page = Reader(html)
-    assert "script" not in page.tags and "http:" not in html and "https:" not in html and "url(" not in html
-    within = [link.removeprefix("#") for link in page.links if link.startswith("#")]
-    assert set(page.links) == {f"#{link}" for link in within} | {"data:,"}
-    assert set(within) <= set(page.identities)
-    assert f'<html lang="{language}">' in html and "prefers-color-scheme: dark" in html
-    code, document = "openwork.nn.kernels.reference.softmax_over", "Transformer 模型全景分析报告"
-    for shown in ("0.7500", "softmax(<scores>)", "-inf", "爱", code, document):
-        assert shown in page.text
-    assert ("每个位置的向量，变宽" in page.text) == (language == "zh")
-    assert ("loads nothing" in page.text) == (language == "en")
-    verdicts = {
-        "en": ("✗ not borne out; 1 of the 4", "✓ borne out"),
-        "zh": ("✗ 没有得到印证; 4 种中有 1 种", "✓ 得到印证"),
-    }
-    assert all(verdict in page.text for verdict in verdicts[language])
-
-
-def test_paper_is_light_and_holds_wide_tables():
-    html = trace_page(TRACE, "en")
-    assert ['class="matrix wide"' in section for section in html.split("<section")[1:]] == [False] * 3 + [True, False]
-    _, dark, *printed = re.findall(r"--paper: (#\w+)", html)
-    assert printed == [ROLES["paper"].light] != [dark]
-
-
-def test_only_weights_are_shaded():
-    html = trace_page(TRACE, "en")
-    sections = html.split("<section")[1:]
-    assert ["color-mix" in section for section in sections] == [False, False, True, False, False]
-    assert "var(--blue) 38%" in sections[2]  # 0.75 of the half that keeps numbers readable

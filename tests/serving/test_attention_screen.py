@@ -1,17 +1,14 @@
 """The Attention screen in a browser: its cells are the captured weights, and it stays usable with 512 pieces."""
 
-import json
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
-from browsing import Watched, in_a_browser, opened_browser
+from browsing import Watched, in_a_browser
 from openwork.inspection.page import app_page
-from serving.running import RunningServer, running
+from serving.running import RunningServer
 
 if TYPE_CHECKING:
     from openwork.bundles.bundle import Bundle
@@ -25,31 +22,11 @@ WEIGHTS = """() => [...document.querySelectorAll('.heat tbody tr')].map((row) =>
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with opened_browser() as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
-def folder(tiny_bundle: "Bundle", tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from openwork.bundles.bundle import write_bundle
-
-    place = tmp_path_factory.mktemp("served") / "tiny"
-    write_bundle(place, replace(tiny_bundle, settings=tiny_bundle.settings))
-    return place
-
-
-@pytest.fixture(scope="module")
-def server(folder: Path) -> Iterator[RunningServer]:
-    with running(folder, workers=1) as started:
-        yield started
-
-
 def written(bundle: "Bundle", source: str, translation: str) -> dict[str, Any]:
-    from openwork.inference.attention_maps.capture import capture
+    from openwork.inference.attention_maps.asking import AttentionQuestion, ask_attention
 
-    return {**capture(bundle, source, translation).to_json(), "languages": ["en", "de"]}
+    found = ask_attention(bundle, source, AttentionQuestion(translation, flow=True))
+    return {**found.to_json(), "languages": ["en", "de"]}
 
 
 def page_of(tmp_path: Path, content: dict[str, Any]) -> str:
@@ -127,6 +104,25 @@ def test_files_have_title_axes_legend_and_numbers(browser: Any, tiny_bundle: "Bu
     watched.end()
 
 
+def test_heads_have_pythons_facts_and_the_flow_is_shown(browser: Any, tiny_bundle: "Bundle", tmp_path: Path) -> None:
+    pytest.importorskip("scipy", reason="maximum flows")
+    from openwork.inference.attention_maps.maps import unpacked
+
+    content = written(tiny_bundle, "a b c", "c b")
+    watched = Watched(browser, f"{page_of(tmp_path, content)}#/attention?l=en&k=encoder&h=flow", ".heat")
+    page = watched.page
+    flow = unpacked(content["through_layers"]["flow"]["encoder"])
+    np.testing.assert_allclose(np.array(page.evaluate(WEIGHTS)), flow, atol=1e-9)
+    first = next(one for one in content["facts"] if one["kind"] == "encoder")
+    names = ("entropy", "largest", "distance", "before", "same", "after")
+    shown = page.locator(".facts tbody tr").first.locator("td").all_inner_texts()
+    assert shown == [f"{first[name]:.2f}" for name in names]
+    page.select_option(".tools select >> nth=0", "decoder")
+    page.wait_for_selector(".heat td.masked")
+    assert page.input_value(".tools select >> nth=2") == "mean"
+    watched.end()
+
+
 def test_512_pieces_open_with_few_elements(browser: Any, tmp_path: Path) -> None:
     import base64
 
@@ -135,7 +131,7 @@ def test_512_pieces_open_with_few_elements(browser: Any, tmp_path: Path) -> None
     shares = base64.b64encode(np.round(weights * 65_535).astype("<u2").tobytes()).decode()
     piece = {"start": None, "end": None, "special": True}
     content = {
-        "source": "x", "translation": "y", "languages": ["en", "de"],
+        "source": "x", "translation": "y", "languages": ["en", "de"], "facts": [],
         "sourcePieces": [{"text": f"s{n}", **piece} for n in range(size)],
         "targetPieces": [{"input": "i", "predicted": f"t{n}", "logProbability": -1, **piece} for n in range(size)],
         "maps": [
@@ -152,21 +148,21 @@ def test_512_pieces_open_with_few_elements(browser: Any, tmp_path: Path) -> None
     watched.end()
 
 
-def test_a_sentence_is_asked_of_the_server(browser: Any, server: RunningServer) -> None:
-    watched = Watched(browser, f"http://127.0.0.1:{server.port}/#/attention?l=en", "#sentence", offline=False)
+def test_a_sentence_is_asked_of_the_server(browser: Any, tiny_server: RunningServer) -> None:
+    watched = Watched(browser, f"http://127.0.0.1:{tiny_server.port}/#/attention?l=en", "#sentence", offline=False)
     page = watched.page
     page.fill("#sentence", "d e")
     page.keyboard.press("Enter")
     page.wait_for_selector(".heat")
-    answer = server.ask("POST", "/v1/attention", {"text": "d e"})
-    assert answer.status == 200 and answer.json["translation"] == server.texts("d e")[0]
+    answer = tiny_server.ask("POST", "/v1/attention", {"text": "d e"})
+    assert answer.status == 200 and answer.json["translation"] == tiny_server.texts("d e")[0]
     assert page.locator(".pair bdi").all_inner_texts()[0] == "d e"
     assert page.locator(".heat tbody tr").count() == len(answer.json["targetPieces"])
     watched.end()
 
 
-def test_a_translation_leads_to_its_attention_and_the_address_back(browser: Any, server: RunningServer) -> None:
-    watched = Watched(browser, f"http://127.0.0.1:{server.port}/#/translate?l=en", "#source", offline=False)
+def test_a_translation_leads_to_its_attention_and_the_address_back(browser: Any, tiny_server: RunningServer) -> None:
+    watched = Watched(browser, f"http://127.0.0.1:{tiny_server.port}/#/translate?l=en", "#source", offline=False)
     page = watched.page
     page.fill("#source", "d e")
     page.wait_for_selector(".output[aria-busy=false] button.word")
@@ -182,14 +178,14 @@ def test_a_translation_leads_to_its_attention_and_the_address_back(browser: Any,
     watched.end()
 
 
-def test_the_methods_are_measured_and_a_head_is_removed(browser: Any, server: RunningServer) -> None:
-    watched = Watched(browser, f"http://127.0.0.1:{server.port}/#/attention?l=en", "#sentence", offline=False)
+def test_the_methods_are_measured_and_a_head_is_removed(browser: Any, tiny_server: RunningServer) -> None:
+    watched = Watched(browser, f"http://127.0.0.1:{tiny_server.port}/#/attention?l=en", "#sentence", offline=False)
     page = watched.page
     page.fill("#sentence", "d e")
     page.keyboard.press("Enter")
     page.click("[data-tool=why]")
     page.wait_for_selector(".methods")
-    answer = server.ask("POST", "/v1/attention", {"text": "d e", "why": True, "without": "cross:0:1"}).json
+    answer = tiny_server.ask("POST", "/v1/attention", {"text": "d e", "why": True, "without": "cross:0:1"}).json
     ranked = sorted(answer["deletion"]["curves"], key=lambda curve: curve["area"])
     assert page.locator(".methods th").all_inner_texts() == [curve["method"] for curve in ranked]
     page.click("[data-method=occlusion]")
@@ -204,12 +200,12 @@ def test_the_methods_are_measured_and_a_head_is_removed(browser: Any, server: Ru
     watched.end()
 
 
-def test_what_the_route_refuses(server: RunningServer) -> None:
+def test_what_the_route_refuses(tiny_server: RunningServer) -> None:
     for text in ("", "a\nb", "a" * 3000):
-        refused = server.ask("POST", "/v1/attention", {"text": text})
+        refused = tiny_server.ask("POST", "/v1/attention", {"text": text})
         assert refused.status == 400 and "one line" in refused.json["error"]
     for more in ({"bundle": "none"}, {"without": "cross:0:99"}, {"without": "cross"}, {"why": "perhaps"}):
-        assert server.ask("POST", "/v1/attention", {"text": "a", **more}).status in (400, 422)
+        assert tiny_server.ask("POST", "/v1/attention", {"text": "a", **more}).status in (400, 422)
 
 
 @pytest.mark.parametrize(("language", "scheme"), [("en", "light"), ("zh", "dark")])
@@ -223,7 +219,3 @@ def test_axe_finds_nothing_and_a_phone_does_not_scroll_sideways(
         )
         assert watched.axe_findings() == "" and not watched.is_wider_than_a_phone
         watched.end()
-
-
-def test_content_is_plain_json(tiny_bundle: "Bundle") -> None:
-    assert json.loads(json.dumps(written(tiny_bundle, "a b", "b a"), allow_nan=False))["source"] == "a b"

@@ -12,7 +12,7 @@ import { HeatMap } from "./HeatMap";
 import { LEVELS, type Shown } from "./levels";
 import { Lines } from "./Lines";
 import { Panel } from "./Panel";
-import { TOGETHER, asLines, attention, follow, heads, kind, layer, level, parameters, shown, symbolsHidden, take, type Heads } from "./state";
+import { TOGETHER, asLines, attention, follow, heads, kind, layer, level, parameters, shown, symbolsHidden, take, together, type Heads } from "./state";
 import { Thumbnails } from "./Thumbnails";
 import { Why } from "./Why";
 
@@ -93,7 +93,7 @@ function Controls(): JSX.Element {
       </select></label>
       <label>{t("attention.layer")} <select value={layer.value} onChange={(event) => (layer.value = Number(event.currentTarget.value))}>{numbered(layerCount.value, String)}</select></label>
       <label>{t("attention.heads")} <select value={String(heads.value)} onChange={(event) => pickHeads(event.currentTarget.value)}>
-        {TOGETHER.map((name) => <option key={name} value={name}>{said(`heads.${name}`)}</option>)}
+        {together.value.map((name) => <option key={name} value={name}>{said(`heads.${name}`)}</option>)}
         {numbered(headCount.value, (number) => t("attention.one", { n: number }))}
       </select></label>
       <label>{t("attention.level")} <select value={level.value} onChange={(event) => (level.value = event.currentTarget.value as typeof level.value)}>
@@ -135,6 +135,7 @@ function Large({ of }: { readonly of: Shown }): JSX.Element {
       {of.isRenormalised && <p><span class="badge">{t("attention.renormalised")}</span></p>}
       {level.value !== "piece" && <p class="where">{t("attention.joined")}</p>}
       {heads.value === "rollout" && <p class="where">{t("attention.rollout")}</p>}
+      {heads.value === "flow" && <p class="where">{t("attention.flow")}</p>}
       {asLines.value ? <Lines {...of} /> : <HeatMap {...of} />}
       <Files of={of} />
     </>

@@ -1,8 +1,7 @@
 // The chosen cell in words and numbers, its row by weight, and what the head does on average.
 import type { JSX } from "preact";
 import { said, t } from "../shell/texts";
-import { facts } from "./combine";
-import { layerOf, type Attention } from "./data";
+import type { Attention } from "./data";
 import { spokenCell } from "./HeatMap";
 import type { Shown } from "./levels";
 import { attention, cell, choose, heads, kind, layer } from "./state";
@@ -32,25 +31,22 @@ function Row({ shown }: { readonly shown: Shown }): JSX.Element {
 }
 
 function Facts({ of }: { readonly of: Attention }): JSX.Element | null {
-  const found = layerOf(of, kind.value, layer.value);
-  if (!found) return null;
+  const found = of.facts.filter((one) => one.kind === kind.value && one.layer === layer.value);
+  if (found.length === 0) return null;
   const within = kind.value !== "cross";
-  const names = within ? (["entropy", "largest", "distance", "previous", "same", "next"] as const) : (["entropy", "largest"] as const);
+  const names = within ? (["entropy", "largest", "distance", "before", "same", "after"] as const) : (["entropy", "largest"] as const);
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label={t("attention.facts")}>
       <table class="facts">
         <caption>{t("attention.facts")}</caption>
         <thead><tr><th scope="col">{t("attention.headColumn")}</th>{names.map((name) => <th scope="col" key={name}>{said(`fact.${name}`)}</th>)}</tr></thead>
         <tbody>
-          {found.heads.map((weights, head) => {
-            const values = facts(weights);
-            return (
-              <tr key={head} class={heads.value === head ? "chosen" : ""}>
-                <th scope="row"><button type="button" class="quiet" aria-pressed={heads.value === head} onClick={() => (heads.value = head)}>{head + 1}</button></th>
-                {names.map((name) => <td key={name}>{values[name].toFixed(2)}</td>)}
-              </tr>
-            );
-          })}
+          {found.map(({ head, ...values }) => (
+            <tr key={head} class={heads.value === head ? "chosen" : ""}>
+              <th scope="row"><button type="button" class="quiet" aria-pressed={heads.value === head} onClick={() => (heads.value = head)}>{head + 1}</button></th>
+              {names.map((name) => <td key={name}>{values[name].toFixed(2)}</td>)}
+            </tr>
+          ))}
         </tbody>
       </table>
     </div>

@@ -49,31 +49,3 @@ export function rollout(attention: Attention, kind: Kind, layer: number): Weight
   const encoder = chained(upTo(attention, "encoder", Infinity));
   return encoder ? product(across, encoder) : across;
 }
-
-export interface Facts {
-  /** Of a row, in nats; the mean over rows. */
-  readonly entropy: number;
-  readonly largest: number;
-  /** Positions from the row's own to those it attends to, for attention within one text. */
-  readonly distance: number;
-  /** Mean weight of the position before, the same, and the one after. */
-  readonly previous: number;
-  readonly same: number;
-  readonly next: number;
-}
-
-export function facts(weights: Weights): Facts {
-  const rows = weights.length || 1;
-  const total = { entropy: 0, largest: 0, distance: 0, previous: 0, same: 0, next: 0 };
-  weights.forEach((row, place) => {
-    total.largest += Math.max(...row, 0);
-    total.previous += row[place - 1] ?? 0;
-    total.same += row[place] ?? 0;
-    total.next += row[place + 1] ?? 0;
-    row.forEach((weight, column) => {
-      if (weight > 0) total.entropy -= weight * Math.log(weight);
-      total.distance += weight * Math.abs(column - place);
-    });
-  });
-  return Object.fromEntries(Object.entries(total).map(([name, sum]) => [name, sum / rows])) as unknown as Facts;
-}

@@ -34,13 +34,38 @@ export interface Curve {
   readonly area: number;
 }
 
+/** What a head does on average; before, same and after are the mean weights at offsets -1, 0 and +1. */
+export interface Facts {
+  readonly kind: Kind;
+  readonly layer: number;
+  readonly head: number;
+  /** Of a row, in nats. */
+  readonly entropy: number;
+  /** In positions. */
+  readonly distance: number;
+  readonly before: number;
+  readonly same: number;
+  readonly after: number;
+  readonly largest: number;
+}
+
+/** Weights (rows, columns) as base64 of little-endian 16-bit shares of 65,535. */
+export interface WrittenMatrix {
+  readonly rows: number;
+  readonly columns: number;
+  readonly weights: string;
+}
+
 export interface WrittenAttention {
   readonly source: string;
   readonly translation: string;
   readonly sourcePieces: readonly SourcePiece[];
   readonly targetPieces: readonly TargetPiece[];
-  /** Weights of all heads of a layer (heads, rows, columns), as base64 of little-endian 16-bit shares of 65,535. */
-  readonly maps: readonly { readonly kind: Kind; readonly layer: number; readonly heads: number; readonly rows: number; readonly columns: number; readonly weights: string }[];
+  /** Weights of all heads of a layer (heads, rows, columns). */
+  readonly maps: readonly (WrittenMatrix & { readonly kind: Kind; readonly layer: number; readonly heads: number })[];
+  readonly facts: readonly Facts[];
+  /** The maximum flow through all layers to each piece of the source, where it was calculated. */
+  readonly through_layers?: { readonly flow: { readonly encoder: WrittenMatrix | null; readonly cross: WrittenMatrix | null } } | null;
   readonly attributions?: { readonly methods: readonly Method[] } | null;
   readonly deletion?: { readonly curves: readonly Curve[] } | null;
   /** The translation without a head. */
@@ -56,8 +81,9 @@ export interface Layer {
   readonly heads: readonly Weights[];
 }
 
-export interface Attention extends Omit<WrittenAttention, "maps"> {
+export interface Attention extends Omit<WrittenAttention, "maps" | "through_layers"> {
   readonly layers: readonly Layer[];
+  readonly flow: { readonly [kind in Kind]?: Weights };
 }
 
 const FULL = 65_535;
@@ -68,14 +94,18 @@ function shares(base64: string): Uint16Array {
   return Uint16Array.from({ length: bytes.length / 2 }, (_, place) => view.getUint16(2 * place, true));
 }
 
-export function read({ maps, ...rest }: WrittenAttention): Attention {
-  const layers = maps.map(({ kind, layer, heads, rows, columns, weights }) => {
-    const all = shares(weights);
-    if (all.length !== heads * rows * columns) throw new RangeError(`${kind} ${layer}: ${all.length} weights`);
-    const row = (place: number): Float64Array => Float64Array.from(all.subarray(place * columns, (place + 1) * columns), (share) => share / FULL);
-    return { kind, layer, heads: Array.from({ length: heads }, (_, head) => Array.from({ length: rows }, (_, place) => row(head * rows + place))) };
-  });
-  return { ...rest, layers };
+function rowsOf({ rows, columns, weights }: WrittenMatrix, matrices = 1): Weights[] {
+  const all = shares(weights);
+  if (all.length !== matrices * rows * columns) throw new RangeError(`${all.length} weights of ${matrices} x ${rows} x ${columns}`);
+  const row = (place: number): Float64Array => Float64Array.from(all.subarray(place * columns, (place + 1) * columns), (share) => share / FULL);
+  return Array.from({ length: matrices }, (_, matrix) => Array.from({ length: rows }, (_, place) => row(matrix * rows + place)));
+}
+
+export function read({ maps, through_layers: through, ...rest }: WrittenAttention): Attention {
+  const { encoder, cross } = through?.flow ?? {};
+  const flow = { ...(encoder && { encoder: rowsOf(encoder)[0] ?? [] }), ...(cross && { cross: rowsOf(cross)[0] ?? [] }) };
+  const layers = maps.map((map) => ({ kind: map.kind, layer: map.layer, heads: rowsOf(map, map.heads) }));
+  return { ...rest, layers, flow };
 }
 
 export function layerOf(attention: Attention, kind: Kind, layer: number): Layer | undefined {

@@ -1,13 +1,13 @@
 // What is in view of the attention: kind, layer, heads together or one, what rows and columns are, and the chosen cell.
-import { batch, computed, signal } from "@preact/signals";
+import { batch, computed, effect, signal } from "@preact/signals";
 import { KINDS, layerOf, read, type Attention, type Kind, type WrittenAttention, type Weights } from "./data";
 import { maximum, mean, rollout } from "./combine";
 import { visible } from "../text/words";
 import { LEVELS, joined, unitsOf, withoutSymbols, type Level, type Shown, type Unit } from "./levels";
 
 /** All heads of a layer as one map, or a head by its number. */
-export type Heads = "mean" | "maximum" | "rollout" | number;
-export const TOGETHER = ["mean", "maximum", "rollout"] as const;
+export const TOGETHER = ["mean", "maximum", "rollout", "flow"] as const;
+export type Heads = (typeof TOGETHER)[number] | number;
 
 export const attention = signal<Attention | null>(null);
 export const languages = signal<readonly [string, string]>(["", ""]);
@@ -18,6 +18,13 @@ export const level = signal<Level>("piece");
 export const symbolsHidden = signal(false);
 export const asLines = signal(false);
 export const cell = signal<{ readonly row: number; readonly column: number }>({ row: 0, column: 0 });
+
+/** The joined maps that there are: the flow was not always calculated. */
+export const together = computed(() => TOGETHER.filter((name) => name !== "flow" || attention.value?.flow[kind.value]));
+
+effect(() => {
+  if (attention.value && heads.value === "flow" && !together.value.includes("flow")) heads.value = "mean";
+});
 
 /** Takes weights, and shows the last layer's attention to the source. */
 export function take(written: WrittenAttention, from: string, to: string): void {
@@ -33,6 +40,7 @@ export function take(written: WrittenAttention, from: string, to: string): void 
 function weightsOf(of: Attention): Weights {
   const found = layerOf(of, kind.value, layer.value);
   if (!found) return [];
+  if (heads.value === "flow") return of.flow[kind.value] ?? [];
   if (heads.value === "rollout") return rollout(of, kind.value, layer.value);
   if (heads.value === "maximum") return maximum(found.heads);
   return heads.value === "mean" ? mean(found.heads) : (found.heads[heads.value] ?? []);

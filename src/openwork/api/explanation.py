@@ -5,6 +5,7 @@ import shutil
 from dataclasses import dataclass
 
 from openwork.base.messages import catalogue, find_language
+from openwork.inspection.page import in_a_frame
 from openwork.inspection.trace import Trace
 from openwork.inspection.trace_page import trace_page
 from openwork.inspection.trace_text import trace_text
@@ -21,7 +22,7 @@ class Explanation:
         return trace_page(self.trace, find_language(os.environ))
 
     def _repr_html_(self) -> str:
-        return self.to_html()
+        return in_a_frame(self.to_html())
 
     def __str__(self) -> str:
         translate = catalogue(find_language(os.environ)).translate

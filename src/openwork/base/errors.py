@@ -24,6 +24,11 @@ class OpenworkError(Exception):
         self.hint = hint
         self.code = code
 
+    @property
+    def sentence(self) -> str:
+        """What is wrong, and why, in one line."""
+        return f"{self.what}; {self.why}" if self.why else self.what
+
 
 class UsageError(OpenworkError):
     """The command line itself is wrong."""

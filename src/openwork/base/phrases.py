@@ -61,6 +61,15 @@ def shown_width(text: str) -> int:
     return cell_len(text)
 
 
+def fitted(text: str, most: int) -> str:
+    """At most so many columns, the last an ellipsis where some characters were cut."""
+    if shown_width(text) <= most:
+        return text
+    while shown_width(text) > most - 1:
+        text = text[:-1]
+    return text + "…"
+
+
 def _fill(text: str, width: int, right: bool) -> str:
     space = " " * (width - shown_width(text))
     return space + text if right else text + space

@@ -5,10 +5,11 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from typer import Argument, Option
 
+from openwork.base.errors import UsageError
 from openwork.base.limits import HEADS, LAYERS
 from openwork.base.printing import write_json
 from openwork.cli.options import load
@@ -37,6 +38,10 @@ class More:
     without: Annotated[
         str | None, Option(metavar="KIND:LAYER:HEAD", help="Translate again without a head, such as cross:0:3.")
     ] = None
+    relations: Annotated[
+        Path | None,
+        Option(help="Instead of a sentence: which heads connect the words of this list, against chance."),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -50,11 +55,11 @@ class Files:
 
 def attention(
     bundle: Annotated[Path, Argument(metavar="BUNDLE", help="A translator.")],
-    sentence: Annotated[str, Argument(metavar="SENTENCE", help="A sentence in its source language.")],
+    sentence: Annotated[str | None, Argument(metavar="SENTENCE", help="A sentence in its source language.")] = None,
+    *,
     shown: Map,
     more: More,
     files: Files,
-    *,
     as_json: Annotated[
         bool, Option("--json", help="JSON on standard output: all weights, facts, rollout and flow.")
     ] = False,
@@ -70,49 +75,56 @@ def attention(
     openwork attention de-en "Ein Hund." --why --without cross:1:3
 
     openwork attention de-en "Ein Hund." --svg map.svg --csv map.csv
+
+    openwork attention de-en --relations pronouns.tsv
     """
+    if more.relations is not None:
+        if sentence is not None or files != Files() or (shown, more) != (Map(), More(relations=more.relations)):
+            raise UsageError("--relations goes with --json alone", hint="leave the other options out", code="U166")
+        _survey(bundle, more.relations, as_json=as_json)
+        return
+    if sentence is None:
+        raise UsageError("there is no sentence to look at", hint='openwork attention BUNDLE "Ein Hund."', code="U167")
     from openwork.base.messages import find_language
     from openwork.base.outputs import check_file, is_page
 
     for path, is_own in ((files.html, is_page), (files.svg, _is_figure), (files.csv, lambda _: False)):
         if path is not None:
             check_file(path, is_own, [bundle])
-    from openwork.inference.attention_maps.attribution import MOST_EXPLAINED
-    from openwork.inference.attention_maps.capture import MOST_PIECES, capture
+    from openwork.inference.attention_maps.asking import AttentionQuestion, ask_attention
     from openwork.inference.attention_maps.chosen import ChosenMap
-    from openwork.inference.attention_maps.deletion import reasons
-    from openwork.inference.attention_maps.facts import head_facts
     from openwork.inference.attention_maps.files import page, picture, table
-    from openwork.inference.attention_maps.removal import read_head, translate_without
+    from openwork.inference.attention_maps.removal import read_head
 
     head = None if more.without is None else read_head(more.without)
     loaded = load(bundle)
-    found = capture(loaded, sentence, more.translation, MOST_EXPLAINED if more.why else MOST_PIECES)
-    chosen = ChosenMap.of(found, shown.kind, shown.layer, shown.head)
-    why = reasons(loaded, found) if more.why else None
-    added: dict[str, Any] = {} if why is None else why.to_json()
-    if head is not None:
-        added["without"] = {"head": str(head), "translation": translate_without(loaded, sentence, head).text}
-    _write(files.html, lambda: page(found, loaded.settings, find_language(os.environ), **added))
+    has_flow = as_json or files.html is not None
+    question = AttentionQuestion(more.translation, why=more.why, flow=has_flow, without=head)
+    found = ask_attention(loaded, sentence, question)
+    chosen = ChosenMap.of(found.sentence, shown.kind, shown.layer, shown.head)
+    _write(files.html, lambda: page(found, loaded.settings, find_language(os.environ)))
     _write(files.svg, lambda: picture(chosen, translated))
     _write(files.csv, lambda: table(chosen))
     if as_json:
-        from openwork.inference.attention_maps.flow import through_layers
-
-        through = through_layers(found)
-        added["facts"] = [one.to_json() for one in head_facts(found.maps)]
-        added["through_layers"] = None if through is None else through.to_json()
-        write_json({**found.to_json(), **added})
+        write_json(found.to_json())
     elif files == Files():
-        from openwork.inference.attention_maps.text import attention_text, facts_text, reasons_text
+        from openwork.inference.attention_maps.text import findings_text
 
-        width = shutil.get_terminal_size().columns
-        print_text(attention_text(found, chosen, width, translated))
-        print_text(facts_text(head_facts(found.maps), chosen, width, translated))
-        if why is not None:
-            print_text(reasons_text(found, why, translated))
-        if head is not None:
-            print_text(f"\n{translated('without')} {head}: {added['without']['translation']}")
+        print_text(findings_text(found, chosen, shutil.get_terminal_size().columns, translated))
+
+
+def _survey(bundle: Path, path: Path, *, as_json: bool) -> None:
+    """Prints which heads connect the words of a list."""
+    from openwork.inference.attention_maps.relations import read_relations
+    from openwork.inference.attention_maps.survey import survey
+    from openwork.inference.attention_maps.text import survey_text
+
+    relations = read_relations(path)
+    found = survey(load(bundle), relations)
+    if as_json:
+        write_json([one.to_json() for one in found])
+    else:
+        print_text(survey_text(found, shutil.get_terminal_size().columns, translated))
 
 
 def _is_figure(path: Path) -> bool:

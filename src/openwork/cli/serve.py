@@ -27,7 +27,7 @@ class ServerOptions:
     certificate: Annotated[Path | None, Option(help="TLS: the file of the certificate.")] = None
     key: Annotated[Path | None, Option(help="TLS: the file of its key.")] = None
     allow_host: Annotated[list[str] | None, Option(help="Another name by which the server is called.")] = None
-    shows: Annotated[bool, Option("--open", help="Open the server's page in a browser.")] = False
+    opens: Annotated[bool, Option("--open", help="Open the server's page in a browser.")] = False
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def serve(
         server.key, tuple(server.allow_host or ()), limits.most_bytes, limits.most_lines, limits.seconds,
         limits.receive_seconds, limits.connections, limits.workers or 0, limits.queue_tokens, precision,
     )  # fmt: skip
-    _serve("serve", bundles, settings, _open if server.shows else None)
+    _serve("serve", bundles, settings, *([_open] if server.opens else []))
 
 
 def daemon(
@@ -103,7 +103,7 @@ def _open(address: str) -> None:
 
 
 def _serve(
-    command: str, bundles: list[Path], settings: ServerSettings, ready: Callable[[str], None] | None = None
+    command: str, bundles: list[Path], settings: ServerSettings, ready: Callable[[str], None] = lambda address: None
 ) -> None:
     if any(find_spec(name) is None for name in PACKAGES):
         raise UsageError(
@@ -118,4 +118,4 @@ def _serve(
     settings.check()
     for path in bundles:
         check_bundle(path)
-    run(named(bundles), settings, report, ready or (lambda address: None))
+    run(named(bundles), settings, report, ready)

@@ -3,6 +3,7 @@
 The scale is one hue, fixed to 0..1 in every map, so that two maps can be compared by eye.
 """
 
+import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -22,13 +23,14 @@ ROW_TITLE, COLUMN_TITLE, SCALE_TITLE = msg("decoder's input → predicted piece"
 # Sums of float32 weights are not exactly 1.
 SLACK = 1e-4
 
+BYTES = re.compile("⟨[0-9A-F]{2}( [0-9A-F]{2})*⟩")  # a piece that is a part of a character
 _VISIBLE = {" ": "␣", "\u3000": "␣", "\u00a0": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥"}
 
 
 def visible(piece: str) -> str:
     """A piece of text with its spaces and other invisible characters shown: `" the"` is `"␣the"`."""
-    if not piece:
-        return "∅"
+    if not piece or BYTES.fullmatch(piece):
+        return piece or "∅"
     shown = "".join(_VISIBLE.get(character, character) for character in piece)
     shown = "".join("�" if unicodedata.category(character) == "Cc" else character for character in shown)
     # A combining mark alone would combine with the character before it.

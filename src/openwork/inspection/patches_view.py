@@ -1,24 +1,16 @@
-"""Numbers of a picture's patches, such as attention weights, where the patches lie: for a page over the picture, for a
-terminal as shades.
+"""Numbers of a picture's patches, such as attention weights, where the patches lie, as shades of a terminal.
 
 Each grid has a scale of its own, from 0 to its largest number, which is given: of many patches each has little.
 """
 
-import base64
-import hashlib
 from collections.abc import Callable, Iterator
 from itertools import zip_longest
 
 import numpy as np
 
-from openwork.base.pages import paint
 from openwork.base.phrases import Padded, shown_width
-from openwork.inspection.svg import Markup, element, figure
 from openwork.inspection.trace import GRID, Step
-from openwork.signals.pictures import png_of
 
-SIDE, LINE, EDGE, SMALL = 160.0, 18.0, 8.0, 11.0
-DARKEST = 0.75  # opacity of the largest number: the picture stays visible under it
 SHADES = " ░▒▓█"
 
 Translate = Callable[[str], str]
@@ -57,64 +49,3 @@ def shaded(step: Step, width: int, translate: Translate) -> Iterator[str]:
             yield ""
         group = blocks[first : first + each]
         yield from ("  ".join(Padded(line, widest) for line in lines) for lines in zip_longest(*group, fillvalue=""))
-
-
-def laid_over(step: Step, picture: np.ndarray, translate: Translate) -> Iterator[Markup]:
-    """Each grid as a figure over the picture (`shown_picture`); every patch shows its number under the pointer."""
-    width, height = _size(picture)
-    for name, grid in _grids(step):
-        rows, columns, most = *grid.shape, grid.max() or 1.0
-        patches = [
-            element(
-                "rect",
-                element("title", f"{row},{column}: {grid[row, column]:.4f}"),
-                x=EDGE + column * width / columns,
-                y=LINE + row * height / rows,
-                width=width / columns,
-                height=height / rows,
-                fill_opacity=f"{DARKEST * grid[row, column] / most:.3f}",
-                **paint("orange"),
-            )
-            for row in range(rows)
-            for column in range(columns)
-        ]
-        caption = _caption(name, grid, translate)
-        under = element("use", href=f"#{_identity(picture)}", x=0, y=0)
-        yield _framed(picture, caption, under, *patches)
-
-
-def shown_picture(picture: np.ndarray, title: str) -> Markup:
-    """The picture as a figure of its own, which the others on the page draw by its name."""
-    width, height = _size(picture)
-    data = base64.b64encode(png_of(picture)).decode()
-    enlarged = picture.shape[1] < width
-    image = element(
-        "image",
-        id=_identity(picture),
-        href=f"data:image/png;base64,{data}",
-        x=EDGE,
-        y=LINE,
-        width=width,
-        height=height,
-        preserveAspectRatio="none",
-        style="image-rendering:pixelated" if enlarged else None,
-    )
-    return _framed(picture, title, image)
-
-
-def _framed(picture: np.ndarray, caption: str, *parts: Markup) -> Markup:
-    width, height = _size(picture)
-    text = element("text", caption, x=EDGE, y=LINE - 6, font_size=SMALL, **paint("muted"))
-    return figure(width + 2 * EDGE, height + LINE + EDGE, caption, text, *parts)
-
-
-def _size(picture: np.ndarray) -> tuple[float, float]:
-    """Width and height of the picture on a page; its longer side is `SIDE`."""
-    height, width, _ = picture.shape
-    scale = SIDE / max(height, width)
-    return width * scale, height * scale
-
-
-def _identity(picture: np.ndarray) -> str:
-    """A name of the picture, so that figures of two pictures in one notebook do not mix."""
-    return f"picture-{hashlib.sha256(picture.tobytes()).hexdigest()[:12]}"

@@ -1,47 +1,111 @@
-"""A trace as one HTML file: a section a step, its inputs as links, its matrices as tables with named rows."""
+"""A trace as the page's screen Step: its steps, each with its value, where it comes from and where it goes."""
 
-from collections.abc import Callable
-from functools import partial
+import base64
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
-from markupsafe import Markup
 
-from openwork.base.pages import render, translator
-from openwork.inspection.patches_view import is_on_patches, laid_over, shown_picture
-from openwork.inspection.trace import Step, Trace, title_of
-from openwork.inspection.trace_table import Limits, printed_value, shape_text, tables
+from openwork.inspection.page import app_page
+from openwork.inspection.page.content import in_both_languages
+from openwork.inspection.trace import GRID, Printed, Statement, Step, Trace, title_of
+from openwork.inspection.trace_table import printed_value
+from openwork.signals.pictures import png_of
 
-LIMITS = Limits(rows=24, columns=24, slices=16)
-SLACK = 1e-9  # rows of weights add up to 1 but for rounding
-FULL = 50  # per cent of the colour behind a weight of 1: the number on it stays readable in both themes
+LARGEST, SMALLEST = 1e38, 1e-37  # of float32, about
+SLACK = 1e-6  # rows of weights add up to 1 but for rounding
 
 
 def trace_page(trace: Trace, language: str) -> str:
-    return render(
-        "trace.html",
-        language,
-        title=trace.title,
-        trace=trace,
-        anchors={step.name: f"step-{number}" for number, step in enumerate(trace.steps, start=1)},
-        full=FULL,
-        tables=lambda step: tables(step, LIMITS),
-        are_weights=_are_weights,
-        shape_text=shape_text,
-        printed_value=printed_value,
-        title_of=title_of,
-        shown_picture=shown_picture,
-        grids=partial(_grids, trace, translate=translator(language)),
-    )
+    """One HTML file that opens without a network, in both languages.
+
+    Args:
+        trace: what is shown.
+        language: what the page says while it has no script: "en" or "zh". With one, it follows the browser.
+    """
+    return app_page(trace.title, {"trace": trace_content(trace)}, language)
 
 
-def _grids(trace: Trace, step: Step, translate: Callable[[str], str]) -> list[Markup]:
-    """Figures in place of tables, of a step that belongs to the patches of a picture."""
-    return [] if trace.picture is None or not is_on_patches(step) else list(laid_over(step, trace.picture, translate))
+def trace_content(trace: Trace) -> dict[str, Any]:
+    """Plain JSON. Values are base64 of little-endian float32, which has seven digits.
+
+    Lists of labels stand once in `names`, and axes have their numbers: a vocabulary labels several steps.
+    """
+    names: dict[tuple[str, ...], int] = {}
+    steps = [_step(step, names) for step in trace.steps]
+    return {
+        "name": trace.name,
+        "title": in_both_languages(trace.title),
+        "assumptions": [in_both_languages(one) for one in trace.assumptions],
+        "names": [list(one) for one in names],
+        "steps": steps,
+        "picture": None if trace.picture is None else _picture(trace.picture),
+    }
 
 
-def _are_weights(step: Step) -> bool:
-    """Whether the value is a distribution in each row: attention weights or probabilities."""
-    if step.value.ndim < 2 or not step.value.size or step.value.dtype.kind != "f":
+def _step(step: Step, names: dict[tuple[str, ...], int]) -> dict[str, Any]:
+    return {
+        "name": step.name,
+        "title": in_both_languages(step.title),
+        "equation": step.equation,
+        "source": step.source,
+        "code": step.code,
+        "inputs": list(step.inputs),
+        "parameters": list(step.parameters),
+        "axes": list(step.axes),
+        "shape": list(step.value.shape),
+        "labels": _labels(step.labels, names),
+        "isWhole": step.value.dtype.kind in "biu",
+        "areShares": _are_shares(step.value),
+        "isOnPatches": step.axes[-2:] == GRID,
+        **_numbers(step.value),
+        "printed": list(map(_printed, step.printed)),
+        "said": list(map(_said, step.said)),
+    }
+
+
+def _numbers(value: np.ndarray) -> dict[str, Any]:
+    """In float64 where float32 has no place for them: products of a hundred gradients are very large or very small."""
+    sizes = np.abs(value[np.isfinite(value) & (value != 0)])
+    is_double = bool(sizes.size and (sizes.max() > LARGEST or sizes.min() < SMALLEST))
+    written = np.ascontiguousarray(value, dtype="<f8" if is_double else "<f4")
+    return {"isDouble": is_double, "value": base64.b64encode(written.tobytes()).decode()}
+
+
+def _labels(labels: Mapping[str, Sequence[str]], names: dict[tuple[str, ...], int]) -> dict[str, int]:
+    return {axis: names.setdefault(tuple(own), len(names)) for axis, own in labels.items()}
+
+
+def _are_shares(value: np.ndarray) -> bool:
+    """Whether each row is a distribution: attention weights or probabilities."""
+    if value.ndim < 2 or not value.size or value.dtype.kind != "f":
         return False
-    inside = bool(np.isfinite(step.value).all()) and step.value.min() >= 0
-    return inside and step.value.sum(-1).max() <= 1 + SLACK
+    return bool(np.isfinite(value).all() and value.min() >= 0 and value.sum(-1).max() <= 1 + SLACK)
+
+
+def _printed(one: Printed) -> dict[str, Any]:
+    return {
+        "document": title_of(one.document),
+        "value": printed_value(one),
+        "verdict": one.verdict,
+        "reason": in_both_languages(one.reason),
+    }
+
+
+def _said(one: Statement) -> dict[str, Any]:
+    return {
+        "document": title_of(one.document),
+        "sentence": in_both_languages(one.sentence),
+        "holds": one.holds,
+        "found": in_both_languages(one.found),
+    }
+
+
+def _picture(picture: np.ndarray) -> dict[str, Any]:
+    """The pixels as a PNG file, in a URL of their own."""
+    height, width, _ = picture.shape
+    return {
+        "width": width,
+        "height": height,
+        "url": f"data:image/png;base64,{base64.b64encode(png_of(picture)).decode()}",
+    }

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from openwork.base.phrases import Padded, shown_width
+from openwork.base.phrases import Padded, fitted, shown_width
 from openwork.inspection.patches_view import is_on_patches, shaded
 from openwork.inspection.trace import Step, Trace, title_of
 from openwork.inspection.trace_table import Limits, Table, printed_value, shape_text, tables
@@ -64,10 +64,10 @@ def _table_text(table: Table, width: int) -> Iterator[str]:
     """Heading, column names, rows. As many columns as fit, the last ones kept."""
     if table.heading:
         yield INDENT + ", ".join(f"{axis} {label}" for axis, label in table.heading)
-    names = [None if row is None else _fitted(row, LONGEST_LABEL) for row in table.rows]
+    names = [None if row is None else fitted(row, LONGEST_LABEL) for row in table.rows]
     beside = max((shown_width(name) for name in names if name is not None), default=0)
     filled = iter(zip(*table.cells, strict=True))  # each column: its name and its cells; None for a gap
-    columns = [None if name is None else [_fitted(name, LONGEST_LABEL), *next(filled, ())] for name in table.columns]
+    columns = [None if name is None else [fitted(name, LONGEST_LABEL), *next(filled, ())] for name in table.columns]
     cell = max((shown_width(text) for column in columns if column is not None for text in column), default=1)
     most = max(2, (width - len(INDENT) - beside) // (cell + 2))
     if len(columns) > most:  # the first, a gap, and the last, as where there is a gap already: two thirds, one third
@@ -85,15 +85,6 @@ def _table_text(table: Table, width: int) -> Iterator[str]:
 
 def _row(name: str, cells: Sequence[str], width: int) -> str:
     return INDENT + name + "".join("  " + Padded(cell, width, right=True) for cell in cells)
-
-
-def _fitted(text: str, most: int) -> str:
-    """At most so many columns, the last an ellipsis where some characters were cut."""
-    if shown_width(text) <= most:
-        return text
-    while shown_width(text) > most - 1:
-        text = text[:-1]
-    return text + ELLIPSIS
 
 
 def wrapped(text: str, width: int, indent: str) -> Iterator[str]:

@@ -33,9 +33,10 @@ from openwork.serving.document_routes import add_documents
 from openwork.serving.documents import translated_document
 from openwork.serving.errors import Unmet, WrongToken
 from openwork.serving.guarding import App, Guard, is_token
-from openwork.serving.inspecting.attention import add_attention
-from openwork.serving.inspecting.beam import add_beam
-from openwork.serving.inspecting.maps import add_maps
+from openwork.serving.inspecting.attention_route import add_attention
+from openwork.serving.inspecting.beam_route import add_beam
+from openwork.serving.inspecting.map_route import add_maps
+from openwork.serving.inspecting.trace_route import add_trace
 from openwork.serving.measures import Measures
 from openwork.serving.openai import add_openai
 from openwork.serving.options import BEST, UNBOUND, TextConstraints, TranslationOptions
@@ -67,6 +68,7 @@ def make_app(service: Service, settings: ServerSettings) -> App:
     add_documents(app, service, settings)
     add_attention(app, service)
     add_beam(app, service)
+    add_trace(app, service)
     add_maps(app, service)
     add_openai(app, service, settings)
     _add_state(app, service, measures)

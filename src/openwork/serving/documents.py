@@ -51,7 +51,7 @@ async def translated_document(
     try:
         return await asyncio.to_thread(work)
     except OpenworkError as error:
-        raise Unmet(f"{error.what}; {error.why}" if error.why else error.what) from error
+        raise Unmet(error.sentence) from error
     finally:
         way.cancel()
 

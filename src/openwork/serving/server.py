@@ -34,7 +34,7 @@ def serve(
     models: Mapping[str, ServedModel],
     settings: ServerSettings,
     show: Callable[[str], None],
-    ready: Callable[[str], None] = lambda address: None,
+    ready: Callable[[str], None],
 ) -> None:
     """Serves until SIGINT or SIGTERM; SIGHUP loads the bundles again. `show` gets the address and the log.
 

@@ -300,7 +300,7 @@ class Service:
         answered: _Waiting,
     ) -> Job:  # fmt: skip
         now = asyncio.get_running_loop().time()
-        work = {"bundle": model.name, **vars(options), "constraints": vars(constraints)}
+        work = {"bundle": model.name, **asdict(options), "constraints": asdict(constraints)}
         tokens = model.count_tokens(text)
         return Job((model.name, options), text, tokens, now, work, answered, is_alone=options.stream)
 

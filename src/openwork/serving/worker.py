@@ -19,9 +19,10 @@ from openwork.inference.requests import Request
 from openwork.inference.scorer import Scorer
 from openwork.inference.settings import settings_over
 from openwork.inference.translator import BatchTranslator
-from openwork.serving.inspecting.drawing import drawn_map
-from openwork.serving.inspecting.looking import looked
-from openwork.serving.inspecting.searched import searched
+from openwork.serving.inspecting.attention_answer import attention_answer
+from openwork.serving.inspecting.beam_answer import beam_answer
+from openwork.serving.inspecting.map_answer import map_answer
+from openwork.serving.inspecting.trace_answer import trace_answer
 from openwork.serving.messages import receive, send, shown
 from openwork.text.languages import can_tell_languages
 
@@ -67,8 +68,18 @@ class ServedBundle:
     def answers(self, jobs: Sequence[Job], show: Show, given_up: GivenUp) -> list[list[dict[str, Any]]]:
         """For each text its best translations, the first one with its flags; `show` gets the parts of a stream."""
         texts, first = [job["text"] for job in jobs], jobs[0]
-        if first["tree"]:
-            return [[self._searched(place, job, given_up)] for place, job in enumerate(jobs)]
+
+        def is_given_up(place: int) -> Callable[[], bool]:
+            return lambda: place in given_up()
+
+        if tree := first["tree"]:
+            engine = self.first.engine
+            return [
+                [beam_answer(self.bundle, engine, text, tree["beam"], is_given_up(place))]
+                for place, text in enumerate(texts)
+            ]
+        if trace := first["trace"]:
+            return [[{"trace": trace_answer(self.bundle, text, trace["layer"])}] for text in texts]
         requests = [Request(**{key: _listed(value) for key, value in job["constraints"].items()}) for job in jobs]
         translator = self.translator(first["best"])
         if first["stream"]:
@@ -79,17 +90,14 @@ class ServedBundle:
         answers = [[shown(one) for one in best] for best in ranked]
         if first["align"]:
             self._add_alignments(texts, answers, explain=first["explain"])
-        if first["attend"]:
-            for text, (own, *_), (best, *_) in zip(texts, found, answers, strict=True):
-                best["attention"] = looked(self.bundle, text, own, first)
+        if asked := first["attention"]:
+            for place, (text, (own, *_), (best, *_)) in enumerate(zip(texts, found, answers, strict=True)):
+                best["attention"] = attention_answer(self.bundle, text, own, asked, is_given_up(place))
         if count := first["next_pieces"]:
             listed = translator.alternatives(texts, requests, position=first["position"], count=count)
             for (best, *_), pieces in zip(answers, listed, strict=True):
                 best["next_pieces"] = list(map(asdict, pieces))
         return answers
-
-    def _searched(self, place: int, job: Job, given_up: GivenUp) -> dict[str, Any]:
-        return searched(self.bundle, self.first.engine, job["text"], job["beam"], lambda: place in given_up())
 
     def _add_alignments(self, texts: list[str], answers: list[list[dict[str, Any]]], *, explain: bool) -> None:
         """Adds the alignments of the best translations, and with `explain` how probable their pieces are."""
@@ -179,10 +187,10 @@ def _answer(
 
     try:
         if "map" in asked["jobs"][0]:
-            return {"answers": [[drawn_map(served.bundle, asked["jobs"][0])]]}
+            return {"answers": [[map_answer(served.bundle, asked["jobs"][0])]]}
         return {"answers": served.answers(asked["jobs"], show, given_up)}
     except OpenworkError as error:
-        return {"error": f"{error.what}; {error.why}" if error.why else error.what}
+        return {"error": error.sentence}
     except Exception as error:  # the process goes on: another batch may be all right
         LOG.exception("a batch failed")
         return {"error": f"{type(error).__name__} in the process that worked on this"}

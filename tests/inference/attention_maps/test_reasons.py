@@ -140,14 +140,11 @@ def test_area_worked_by_hand():
     assert DeletionCurve("x", (), np.array([-1.0])).area == -1
 
 
-def test_one_position_besides_all(bundle: Bundle, found: SentenceAttention):
+def test_all_positions_are_the_mean_of_each(bundle: Bundle, found: SentenceAttention):
     """Attributions are linear in positions: their mean is that of all."""
     each = [attributions(bundle, found, position).scores for position in range(len(found.target_pieces))]
-    whole = reasons(bundle, found, 2)
-    assert whole.of_position is not None and whole.of_position.position == 2
-    for name, scores in whole.attributions.scores.items():
+    for name, scores in attributions(bundle, found).scores.items():
         np.testing.assert_allclose(np.mean([one[name] for one in each], axis=0), scores, atol=1e-4, err_msg=name)
-        np.testing.assert_array_equal(whole.of_position.scores[name], each[2][name])
     with pytest.raises(IndexError):
         attributions(bundle, found, len(found.target_pieces))
 
@@ -177,11 +174,30 @@ def test_other_models_have_the_methods_that_they_permit(model: dict[str, object]
     assert one.scores["integrated-gradients"].sum() == pytest.approx(one.value - one.baseline, abs=0.05)
 
 
+class Gone(Exception):
+    pass
+
+
+@pytest.mark.parametrize("passes", [0, 1, 5])
+def test_it_ends_between_two_passes_of_the_model(bundle: Bundle, found: SentenceAttention, passes: int):
+    """Of a client that has gone, no more passes than there were until then."""
+    left = iter(range(passes))
+
+    def between() -> None:
+        if next(left, None) is None:
+            raise Gone
+
+    with pytest.raises(Gone):
+        reasons(bundle, found, between)
+    assert next(left, None) is None
+    assert len(reasons(bundle, found, lambda: None).curves) > 1
+
+
 def test_json(found: SentenceAttention, why: Reasons):
     written = json.loads(json.dumps(why.to_json(), allow_nan=False))
     methods = {one["method"]: one["scores"] for one in written["attributions"]["methods"]}
     assert methods["occlusion"] == why.attributions.scores["occlusion"].tolist()
-    assert written["attributions"]["steps"] == STEPS and written["positionAttributions"] is None
+    assert written["attributions"]["steps"] == STEPS
     assert written["deletion"]["replacement"] == "<unk>" and written["deletion"]["seeds"] == SEEDS
     last = written["deletion"]["curves"][-1]
     assert last["method"] == "random" and last["order"] == [] and len(last["logProbabilities"]) == 5

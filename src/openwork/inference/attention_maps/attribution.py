@@ -32,7 +32,7 @@ from openwork.base.symbols import SYMBOL_IDS
 from openwork.bundles.bundle import Bundle
 from openwork.inference.attention_maps.capture import SentenceAttention, attending_model
 from openwork.inference.attention_maps.flow import through_layers
-from openwork.inference.attention_maps.forced import ForcedTranslation
+from openwork.inference.attention_maps.forced import Between, ForcedTranslation, go_on
 from openwork.inference.attention_maps.maps import mean_of
 from openwork.inference.attention_maps.value_zeroing import permits, value_zeroing
 
@@ -71,13 +71,15 @@ class Attributions:
         }
 
 
-def attributions(bundle: Bundle, found: SentenceAttention, position: int | None = None) -> Attributions:
+def attributions(
+    bundle: Bundle, found: SentenceAttention, position: int | None = None, between: Between = go_on
+) -> Attributions:
     """The scores of all methods that the model permits.
 
     A piece of the translation that no search can choose (the unknown symbol) is left out of the mean. IndexError for a
     position that the translation does not have.
     """
-    forced = ForcedTranslation.of(attending_model(bundle), found.source_ids, found.output_ids)
+    forced = ForcedTranslation.of(attending_model(bundle), found.source_ids, found.output_ids, between)
     weights = position_weights(found, position)
     gradients, value, baseline = gradient_scores(forced, weights)
     cross = found.of_kind("cross")

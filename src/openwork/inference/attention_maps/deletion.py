@@ -27,7 +27,7 @@ from openwork.inference.attention_maps.attribution import (
     weighted,
 )
 from openwork.inference.attention_maps.capture import SentenceAttention, attending_model
-from openwork.inference.attention_maps.forced import ForcedTranslation
+from openwork.inference.attention_maps.forced import Between, ForcedTranslation, go_on
 
 SEEDS = 5  # of orders by chance
 RANDOM = "random"
@@ -57,21 +57,15 @@ class DeletionCurve:
 
 @dataclass(frozen=True, eq=False)
 class Reasons:
-    """What explains a translation: the attributions of all its positions together, one curve for each, and by chance.
-
-    `of_position`: those of one position, where one was asked for.
-    """
+    """What explains a translation: the attributions of all its positions together, and a curve for each method."""
 
     attributions: Attributions
     curves: tuple[DeletionCurve, ...]
-    of_position: Attributions | None = None
 
     def to_json(self) -> dict[str, Any]:
         """`deletion` by method, the random order last."""
-        one = self.of_position
         return {
             "attributions": self.attributions.to_json(),
-            "positionAttributions": None if one is None else one.to_json(),
             "deletion": {
                 "replacement": "<unk>",
                 "seeds": SEEDS,
@@ -80,16 +74,17 @@ class Reasons:
         }
 
 
-def reasons(bundle: Bundle, found: SentenceAttention, position: int | None = None) -> Reasons:
-    """The attributions of a captured sentence and their deletion curves. IndexError: no such target position."""
-    one = None if position is None else attributions(bundle, found, position)
-    whole = attributions(bundle, found)
-    return Reasons(whole, tuple(deletion_curves(bundle, found, whole.scores)), one)
+def reasons(bundle: Bundle, found: SentenceAttention, between: Between = go_on) -> Reasons:
+    """The attributions of a captured sentence and their deletion curves."""
+    whole = attributions(bundle, found, between=between)
+    return Reasons(whole, tuple(deletion_curves(bundle, found, whole.scores, between)))
 
 
-def deletion_curves(bundle: Bundle, found: SentenceAttention, scores: Mapping[str, Scores]) -> list[DeletionCurve]:
+def deletion_curves(
+    bundle: Bundle, found: SentenceAttention, scores: Mapping[str, Scores], between: Between = go_on
+) -> list[DeletionCurve]:
     """The curve of each method's order, the highest score first, and at the end that of orders by chance."""
-    forced = ForcedTranslation.of(attending_model(bundle), found.source_ids, found.output_ids)
+    forced = ForcedTranslation.of(attending_model(bundle), found.source_ids, found.output_ids, between)
     places = [place for place, piece in enumerate(found.source_pieces) if not piece.is_special]
     orders = {name: sorted(places, key=lambda place: -one[place]) for name, one in scores.items()}
     by_chance = [np.random.default_rng(seed).permutation(places).tolist() for seed in range(SEEDS)]

@@ -3,12 +3,11 @@
 import csv
 import io
 from collections.abc import Callable
-from typing import Any
 
 from openwork.base.messages import msg
 from openwork.base.phrases import AsIs
 from openwork.bundles.settings import BundleSettings
-from openwork.inference.attention_maps.capture import SentenceAttention
+from openwork.inference.attention_maps.asking import AttentionFindings
 from openwork.inference.attention_maps.chosen import ChosenMap
 from openwork.inference.attention_maps.maps import Kind
 from openwork.inspection.attention_view import COLUMN_TITLE, ROW_TITLE, AttentionMap
@@ -22,11 +21,11 @@ AXES: dict[Kind, tuple[str, str]] = {
 FORMULAS = tuple("=+-@\t\r")
 
 
-def page(found: SentenceAttention, settings: BundleSettings, language: str, **more: Any) -> str:
-    """One HTML file that opens without a network; `more` are further keys of its content."""
+def page(found: AttentionFindings, settings: BundleSettings, language: str) -> str:
+    """One HTML file that opens without a network."""
     languages = [settings.source_language or "", settings.target_language or ""]
-    content = {"attention": {**found.to_json(), **more, "languages": languages}}
-    return app_page(AsIs(f"{found.source} → {found.translation}"), content, language)
+    title = AsIs(f"{found.sentence.source} → {found.sentence.translation}")
+    return app_page(title, {"attention": {**found.to_json(), "languages": languages}}, language)
 
 
 def picture(chosen: ChosenMap, translate: Callable[[str], str]) -> str:

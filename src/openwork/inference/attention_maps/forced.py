@@ -1,6 +1,6 @@
 """A source and a translation as a model reads them: the whole translation is one step (teacher forcing)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +14,12 @@ from openwork.decoding.rescore import token_log_probabilities
 from openwork.models.interfaces import Seq2SeqModel
 
 BATCH_TOKENS = 4096  # positions of sources and translations that are computed together
+Between = Callable[[], None]
+"""Called before each pass of the model; it raises where nobody waits for the result any longer."""
+
+
+def go_on() -> None:
+    """Nobody gives up."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,11 +29,15 @@ class ForcedTranslation:
     model: Seq2SeqModel[Any]
     source: Tensor
     output: Tensor
+    between: Between = go_on
 
     @classmethod
-    def of(cls, model: Seq2SeqModel[Any], source: Sequence[int], output: Sequence[int]) -> "ForcedTranslation":
+    def of(
+        cls, model: Seq2SeqModel[Any], source: Sequence[int], output: Sequence[int], between: Between = go_on
+    ) -> "ForcedTranslation":
         device = next(model.parameters()).device
-        return cls(model.eval(), torch.tensor(list(source), device=device), torch.tensor(list(output), device=device))
+        ids, predicted = (torch.tensor(list(one), device=device) for one in (source, output))
+        return cls(model.eval(), ids, predicted, between)
 
     @property
     def given(self) -> Int[Tensor, "target"]:
@@ -46,6 +56,7 @@ class ForcedTranslation:
             return self.model.start(sources, self.lengths(len(sources)))
 
     def logits(self, state: Any, rows: int = 1) -> Float[Tensor, "rows target vocabulary"]:
+        self.between()
         return self.model.step(self.given.expand(rows, -1), state)[0]
 
     def terms(self, sources: Int[Tensor, "rows source"], embedded: Tensor | None = None) -> Tensor:

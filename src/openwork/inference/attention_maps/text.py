@@ -1,17 +1,19 @@
 """Attention for a terminal: a map of shades with digits, as wide as the terminal, and the alignment of words."""
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
 
 from openwork.base.messages import msg
-from openwork.base.phrases import Padded, shown_width
+from openwork.base.phrases import Padded, fitted, shown_width
+from openwork.inference.attention_maps.asking import AttentionFindings
 from openwork.inference.attention_maps.capture import SentenceAttention
 from openwork.inference.attention_maps.chosen import ChosenMap
 from openwork.inference.attention_maps.deletion import Reasons
 from openwork.inference.attention_maps.facts import HeadFacts
+from openwork.inference.attention_maps.survey import HeadOnRelation
+from openwork.inference.attention_maps.words import pieces_of, words_of
 from openwork.inspection.attention_view import visible
 from openwork.inspection.trace_text import wrapped
 
@@ -19,13 +21,28 @@ SHADES, STEPS = " ░▒▓█", (0.05, 0.2, 0.4, 0.6)
 CELL = 5  # columns of the terminal: a shade, the weight, and a space
 SMALLEST = 0.005  # weights below it are shown as a point
 LONGEST_ROW = 32
+LISTED = 20  # heads on relations
 MASKED = "   -"
+
+
+def findings_text(found: AttentionFindings, chosen: ChosenMap, width: int, translate: Callable[[str], str]) -> str:
+    """The map, the alignment, the numbers of the heads, and what else was asked."""
+    parts = [
+        attention_text(found.sentence, chosen, width, translate),
+        facts_text(found.facts, chosen, width, translate),
+    ]
+    if found.reasons is not None:
+        parts.append(reasons_text(found.sentence, found.reasons, translate))
+    if found.without is not None:
+        head, other = found.without
+        parts += ["", f"{translate('without')} {head}: {other.text}"]
+    return "\n".join(parts)
 
 
 def attention_text(found: SentenceAttention, chosen: ChosenMap, width: int, translate: Callable[[str], str]) -> str:
     """The map and the alignment, in lines of at most `width` columns where they can be so short."""
     rows, columns = chosen.rows, chosen.columns
-    names = [_fitted(" → ".join(map(visible, row))) for row in rows]
+    names = [fitted(" → ".join(map(visible, row)), LONGEST_ROW) for row in rows]
     beside = max(map(shown_width, names))
     together = max(1, (width - beside) // CELL)
     lines = [*wrapped(f"{found.source} → {found.translation}", width, "  ")]
@@ -67,12 +84,6 @@ def _cell(weight: float) -> str:
     return shade + ("1.0" if weight >= 0.995 else f"{weight:.2f}".removeprefix("0"))
 
 
-def _fitted(text: str) -> str:
-    while shown_width(text) > LONGEST_ROW:
-        text = text[:-2] + "…"
-    return text
-
-
 FACTS = msg("each head: entropy in nats, distance in positions, mean weight at offsets -1, 0 and +1, largest weight")
 
 
@@ -98,7 +109,7 @@ def reasons_text(found: SentenceAttention, why: Reasons, translate: Callable[[st
     """
     curves = sorted(why.curves, key=lambda curve: -curve.area)
     scores = why.attributions.scores
-    names = [_fitted(visible(piece.text)) for piece in found.source_pieces]
+    names = [fitted(visible(piece.text), LONGEST_ROW) for piece in found.source_pieces]
     beside = max(map(shown_width, names))
     table = [["", *(str(number) for number in range(1, len(curves) + 1))]]
     for row, name in enumerate(names):
@@ -111,23 +122,34 @@ def reasons_text(found: SentenceAttention, why: Reasons, translate: Callable[[st
     return "\n".join(["", *lines, "", *wrapped(heading, 100, ""), *listed])
 
 
+NOTE = msg(
+    "weight: from the one word to the other; chance: to the other words; most: where no other word has more; p: by "
+    "chance, corrected for all heads and relations"
+)
+
+
+def survey_text(found: Sequence[HeadOnRelation], width: int, translate: Callable[[str], str]) -> str:
+    """A table of the first heads on relations, and what its columns are."""
+    names = [msg("relation"), msg("pairs"), msg("layer, head"), msg("weight"), msg("chance"), msg("most"), "p"]
+    table = [[translate(name) for name in names]]
+    for one in found[:LISTED]:
+        numbers = (f"{one.weight:.3f}", f"{one.chance:.3f}", f"{100 * one.most:.0f} %", f"{one.p:.4f}")
+        table.append([fitted(one.relation, LONGEST_ROW), str(one.pairs), f"{one.layer}, {one.head}", *numbers])
+    first, *others = (max(map(shown_width, column)) for column in zip(*table, strict=True))
+    lines = ["  ".join([Padded(row[0], first), *map(partial(Padded, right=True), row[1:], others)]) for row in table]
+    return "\n".join([*lines, "", *wrapped(translate(NOTE), width, "")])
+
+
 def word_links(found: SentenceAttention) -> Iterator[str]:
     """For each word of the translation its source word, as 0-0 1-2 (Pharaoh's format), by the mean of all heads.
 
-    Words stand between white space. Of a word's pieces the weights are added up, over both sides.
+    Words stand between white space; Chinese and Japanese characters are words by themselves. Of a word's pieces the
+    weights are added up, over both sides.
     """
     weights = ChosenMap.of(found, "cross").weights
-    sources = [_pieces_of(word, [one.place for one in found.source_pieces]) for word in _words(found.source)]
-    for number, word in enumerate(_words(found.translation)):
-        rows = _pieces_of(word, [one.place for one in found.target_pieces])
+    sources = [pieces_of(word, [one.place for one in found.source_pieces]) for word in words_of(found.source)]
+    for number, word in enumerate(words_of(found.translation)):
+        rows = pieces_of(word, [one.place for one in found.target_pieces])
         sums = [weights[np.ix_(rows, columns)].sum() for columns in sources]
         if sums and max(sums) > 0:
             yield f"{int(np.argmax(sums))}-{number}"
-
-
-def _words(text: str) -> list[tuple[int, int]]:
-    return [match.span() for match in re.finditer(r"\S+", text)]
-
-
-def _pieces_of(word: tuple[int, int], spans: Sequence[tuple[int, int] | None]) -> list[int]:
-    return [place for place, span in enumerate(spans) if span and max(word[0], span[0]) < min(word[1], span[1])]

@@ -1,6 +1,5 @@
 """The tree of a search for a terminal, and the table of its finished hypotheses; widths are those of the display."""
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
@@ -15,7 +14,6 @@ Translate = Callable[[str], str]
 NUMBER = 10  # columns of a number
 STEP = 4
 BESIDE = STEP + 2 * NUMBER + 2  # columns before the tree
-BYTES = re.compile("⟨[0-9A-F]{2}( [0-9A-F]{2})*⟩")  # a piece that is a part of a character
 NOTE = 30  # columns that are kept free for a reason
 
 
@@ -53,7 +51,7 @@ def tree_lines(tree: SearchTree, width: int, translate: Translate, extent: Exten
     titles = [Padded(translate(title), columns, right=True) for title, columns in _TITLES]
     yield TreeLine("".join(titles), "")
     for entry, cell, note in zip(entries, cells, notes, strict=True):
-        filled = f"{_fill(cell, column)}  {note}" if note else cell
+        filled = f"{Padded(cell, column)}  {note}" if note else cell
         look = "dropped" if entry.node is None or entry.node.fate == "dropped" else ""
         look = "best" if entry.node is not None and entry.node.id in best else look
         yield TreeLine(f"{_numbers(entry)}  {filled}", look)
@@ -87,12 +85,7 @@ def more_words(count: int) -> str:
 
 def shown_piece(node: SearchNode) -> str:
     """The piece with its spaces visible, behind a mark where it is finished or dropped."""
-    piece = node.piece if BYTES.fullmatch(node.piece) else visible(node.piece)
-    return {"kept": "", "finished": "✓ ", "dropped": "× "}[node.fate] + piece
-
-
-def _fill(text: str, width: int) -> str:
-    return text + " " * max(0, width - shown_width(text))
+    return {"kept": "", "finished": "✓ ", "dropped": "× "}[node.fate] + visible(node.piece)
 
 
 def heading_lines(tree: SearchTree, width: int, translate: Translate) -> Iterator[str]:

@@ -37,6 +37,11 @@ def app_page(title: str, content: dict[str, Any], language: str = "en", connects
     )
 
 
+def in_a_frame(page: str) -> str:
+    """A whole page as an element of another, such as a notebook: its style and script stay apart."""
+    return str(Markup('<iframe srcdoc="{}" style="width:100%;height:640px;border:0"></iframe>').format(page))
+
+
 @cache
 def page_policy(connects: str = OFFLINE) -> str:
     """The page's Content-Security-Policy: its own script runs and no other."""

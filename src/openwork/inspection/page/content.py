@@ -5,6 +5,8 @@ import hashlib
 import json
 from typing import Any
 
+from openwork.base.pages import translator
+
 
 def script_hash(script: str) -> str:
     """How a Content-Security-Policy names the one script that may run: "sha256-..." of its text in UTF-8."""
@@ -21,3 +23,8 @@ def script_text(content: dict[str, Any]) -> str:
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return text
+
+
+def in_both_languages(sentence: str) -> dict[str, str]:
+    """A sentence of the catalogue, or any other text, in each language of the page."""
+    return {language: translator(language)(sentence) if sentence else "" for language in ("en", "zh")}

@@ -5,8 +5,8 @@ The page holds its own values against Python's.
 
 from typing import Any
 
-from openwork.base.pages import translator
 from openwork.inspection.page import app_page
+from openwork.inspection.page.content import in_both_languages
 from openwork.inspection.trace import Printed, Trace, title_of
 from openwork.models.presets import BASE
 
@@ -49,18 +49,14 @@ def page_content(trace: Trace) -> dict[str, Any]:
         "forward": {name: _plain(value.tolist()) for name, value in forward_values(target).items()},
         "given": {name: value.tolist() for name, value in given_values(target).items()},
         "vocabulary": list(chapter.VOCABULARY),
-        "title": _both(trace.title),
-        "assumptions": [_both(one) for one in trace.assumptions],
+        "title": in_both_languages(trace.title),
+        "assumptions": [in_both_languages(one) for one in trace.assumptions],
         "printed": {step.name: [_printed(one) for one in step.printed] for step in trace.steps if step.printed},
     }
 
 
 def _printed(one: Printed) -> dict[str, Any]:
-    return {**one.to_json(), "document": title_of(one.document), "reason": _both(one.reason)}
-
-
-def _both(sentence: str) -> dict[str, str]:
-    return {language: translator(language)(sentence) if sentence else "" for language in ("en", "zh")}
+    return {**one.to_json(), "document": title_of(one.document), "reason": in_both_languages(one.reason)}
 
 
 def _plain(value: Any) -> Any:

@@ -11,7 +11,9 @@ from openwork.inference.settings import settings_over
 from openwork.inference.translator import BatchTranslator
 
 
-def searched(bundle: Bundle, engine: Engine, text: str, beam: int, is_given_up: Callable[[], bool]) -> dict[str, Any]:
+def beam_answer(
+    bundle: Bundle, engine: Engine, text: str, beam: int, is_given_up: Callable[[], bool]
+) -> dict[str, Any]:
     """The tree of the search of one line, by the weights that the engine has prepared; or `failed`, and why.
 
     `beam`: hypotheses kept, 0 for as many as the bundle says.
@@ -22,5 +24,5 @@ def searched(bundle: Bundle, engine: Engine, text: str, beam: int, is_given_up: 
         translator.engine = engine
         found = recorded(translator, text, given_up=lambda: (0,) if is_given_up() else ())
     except OpenworkError as error:
-        return {"failed": f"{error.what}; {error.why}" if error.why else error.what}
+        return {"failed": error.sentence}
     return {"tree": found.tree.to_json(), "source_tokens": found.translations[0].source_pieces}

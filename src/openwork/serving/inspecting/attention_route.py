@@ -4,27 +4,22 @@ from typing import Any, Literal
 
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from openwork.serving.bodies.libretranslate import REFUSALS
+from openwork.serving.bodies.line import LineRequest, check_line
 from openwork.serving.bodies.typed import Text
 from openwork.serving.errors import Unmet
-from openwork.serving.options import TranslationOptions
+from openwork.serving.options import AttentionOptions, TranslationOptions
 from openwork.serving.responses import unless_gone
 from openwork.serving.service import Service
 
-LONGEST = 2000  # characters
 HEAD = r"^$|^(encoder|decoder|cross):[0-9]{1,4}:[0-9]{1,4}$"
 
 
-class AttentionRequest(BaseModel):
-    """A line to translate."""
+class AttentionRequest(LineRequest):
+    """A line to translate, and what is wanted of it."""
 
-    model_config = ConfigDict(extra="forbid")
-    text: Text = Field(description="one line")
-    source: Text | None = Field(None, description="its language, such as en; none: any")
-    target: Text | None = Field(None, description="language of the translation; none: any")
-    bundle: Text | None = Field(None, description="name of a bundle, in place of languages")
     translation: Text | None = Field(None, description="one line, in place of the bundle's own translation")
     why: bool = Field(
         False, description="which pieces of the source it comes from, by several methods, and how good each is"
@@ -156,7 +151,6 @@ class AttentionAnswer(BaseModel):
     facts: list[HeadNumbers]
     through_layers: WrittenLayers | None = Field(description="null where the encoder has no weights between pieces")
     attributions: ScoredPieces | None = None
-    positionAttributions: ScoredPieces | None = None
     deletion: Deletion | None = None
     without: OtherTranslation | None = None
 
@@ -168,15 +162,12 @@ def add_attention(app: FastAPI, service: Service) -> None:
     async def attention(asked: AttentionRequest, request: Request) -> JSONResponse:
         """What each head attends to while a line is translated."""
         model = service.find(asked.source, asked.target, asked.bundle)
-        if not _is_line(asked.text) or not (asked.translation is None or _is_line(asked.translation)):
-            raise Unmet(f"attention is shown for one line of at most {LONGEST:,} characters")
-        options = TranslationOptions(attend=True, why=asked.why, given=asked.translation, without=asked.without)
+        check_line(asked.text)
+        if asked.translation is not None:
+            check_line(asked.translation)
+        options = TranslationOptions(attention=AttentionOptions(asked.translation, asked.why, asked.without))
         (((best, *_),)) = await unless_gone(request, service.translate(model, [asked.text], options))
         found: dict[str, Any] = best["attention"]
         if "failed" in found:
             raise Unmet(found["failed"])
         return JSONResponse(found)
-
-
-def _is_line(text: str) -> bool:
-    return bool(text.strip()) and "\n" not in text and len(text) <= LONGEST

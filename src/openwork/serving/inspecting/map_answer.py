@@ -6,7 +6,7 @@ from typing import Any
 from openwork.bundles.bundle import Bundle
 
 
-def drawn_map(bundle: Bundle, asked: Mapping[str, Any]) -> dict[str, Any]:
+def map_answer(bundle: Bundle, asked: Mapping[str, Any]) -> dict[str, Any]:
     """The map of the bundle, or of the preset that was asked for, as the page's content."""
     from openwork.cost.model_map.family import FAMILY, preset_map
     from openwork.cost.model_map.maps import MapPages, map_of

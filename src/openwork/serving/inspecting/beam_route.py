@@ -4,29 +4,23 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from openwork.decoding.search_tree import Fate, Reason
 from openwork.decoding.settings import LengthRule
 from openwork.serving.bodies.libretranslate import REFUSALS
-from openwork.serving.bodies.typed import Text
+from openwork.serving.bodies.line import LineRequest, check_line
 from openwork.serving.errors import Unmet
-from openwork.serving.options import TranslationOptions
+from openwork.serving.options import TranslationOptions, TreeOptions
 from openwork.serving.responses import unless_gone
 from openwork.serving.service import Service
 
-LONGEST = 2000  # characters
 WIDEST = 16
 
 
-class BeamRequest(BaseModel):
-    """A line to translate."""
+class BeamRequest(LineRequest):
+    """A line to translate, and the width of the search."""
 
-    model_config = ConfigDict(extra="forbid")
-    text: Text = Field(description="one line")
-    source: Text | None = Field(None, description="its language, such as en; none: any")
-    target: Text | None = Field(None, description="language of the translation; none: any")
-    bundle: Text | None = Field(None, description="name of a bundle, in place of languages")
     beam: int | None = Field(None, ge=1, le=WIDEST, description="hypotheses kept; none: as many as the bundle says")
 
 
@@ -86,9 +80,8 @@ def add_beam(app: FastAPI, service: Service) -> None:
     async def beam(asked: BeamRequest, request: Request) -> JSONResponse:
         """What the beam search of a line keeps and drops, step by step, and why."""
         model = service.find(asked.source, asked.target, asked.bundle)
-        if not asked.text.strip() or "\n" in asked.text or len(asked.text) > LONGEST:
-            raise Unmet(f"a search is shown for one line of at most {LONGEST:,} characters")
-        options = TranslationOptions(tree=True, beam=asked.beam or 0)
+        check_line(asked.text)
+        options = TranslationOptions(tree=TreeOptions(asked.beam or 0))
         (((found, *_),)) = await unless_gone(request, service.translate(model, [asked.text], options))
         if "failed" in found:
             raise Unmet(found["failed"])

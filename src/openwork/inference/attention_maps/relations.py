@@ -1,0 +1,80 @@
+"""A list of sentences in which words belong together, such as a pronoun and what it stands for; read from a file."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from openwork.base.errors import DataError
+from openwork.base.files import read_lines
+
+COLUMNS = 4
+MOST = 2000  # pairs of words: each needs a forward pass
+_NUMBERED = re.compile(r"(.+)#([1-9][0-9]?)")
+
+
+@dataclass(frozen=True)
+class Relation:
+    """Two words of a sentence that belong together: characters (first, the one after the last) of each.
+
+    Whether a head connects them is asked of the weights from `source` to `target`.
+    """
+
+    name: str
+    sentence: str
+    source: tuple[int, int]
+    target: tuple[int, int]
+
+
+def read_relations(path: Path) -> list[Relation]:
+    """The relations of a file: on each line a name, a sentence, and two of its words, with tabs between.
+
+    A word that stands there several times has its number behind it: it#2. Empty lines, and those that begin with #, are
+    left out. DataError names the line of what cannot be read.
+    """
+    found = list(_relations(path))
+    if not found or len(found) > MOST:
+        raise DataError(
+            f"{path}: {len(found):,} relations" if found else f"{path}: no relation",
+            why=f"{MOST:,} is the most" if found else "",
+            hint="write a name, a sentence and two of its words on each line, with tabs between",
+            code="D191",
+        )
+    return found
+
+
+def _relations(path: Path) -> Iterator[Relation]:
+    for number, line in enumerate(read_lines(path), start=1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        parts = line.split("\t")
+        if len(parts) != COLUMNS or not all(part.strip() for part in parts):
+            raise _unreadable(path, number, f"{len(parts)} columns, some of them empty or not {COLUMNS}")
+        name, sentence, *words = parts
+        places = [_place(sentence, word) for word in words]
+        for word, place in zip(words, places, strict=True):
+            if place is None:
+                raise _unreadable(path, number, f"{word!r} is no part of {sentence!r}")
+        source, target = (place for place in places if place is not None)
+        yield Relation(name, sentence, source, target)
+
+
+def _place(sentence: str, word: str) -> tuple[int, int] | None:
+    """Where the word stands, for the first or the given time; None: nowhere."""
+    numbered = _NUMBERED.fullmatch(word)
+    plain, wanted = (numbered[1], int(numbered[2])) if numbered else (word, 1)
+    start = -1
+    for _ in range(wanted):
+        start = sentence.find(plain, start + 1)
+        if start < 0:
+            return None
+    return start, start + len(plain)
+
+
+def _unreadable(path: Path, number: int, why: str) -> DataError:
+    return DataError(
+        f"{path}, line {number}: this is no relation",
+        why=why,
+        hint="write a name, a sentence and two of its words, with tabs between; of a word that is there twice it#2",
+        code="D192",
+    )
