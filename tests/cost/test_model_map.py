@@ -108,6 +108,10 @@ def test_the_boxes_of_the_family_differ_as_the_models_do() -> None:
     assert "target.positions" not in slots["llama-small"]  # they act inside attention
     assert at(drawn("nano"), "encoder.feedforward.norm").meaning.formulas == ("LayerNorm(x)",)
     assert at(drawn("llama-small"), "decoder.feedforward").meaning.formulas == ("FFN(x) = (SiLU(x W) ∘ x V) W_2",)
+    assert "q = R_pos W_q x, k = R_pos W_k x" in at(drawn("llama-small"), "decoder.self_attention").meaning.formulas
+    assert (
+        "Attention(Q, K, V) = softmax(Q K^T + B) V" in at(drawn("t5-small"), "encoder.self_attention").meaning.formulas
+    )
 
 
 @pytest.mark.parametrize(

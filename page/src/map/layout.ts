@@ -26,7 +26,7 @@ export interface Figure {
   readonly frames: readonly Frame[];
 }
 
-export const BOX = { width: 138, height: 32 } as const;
+export const BOX = { width: 148, height: 32 } as const;
 export const STEP = 48;
 const EDGE = 30;
 const BETWEEN = 36;

@@ -8,6 +8,7 @@ from torch import nn
 from openwork.cost.model_map.boxes import PlacedBox
 from openwork.models.interfaces import SequenceModel
 from openwork.nn.attention import MultiHeadAttention, PlainProducts, ScaledProducts
+from openwork.nn.distances import NoDistances, Rotary
 from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.feedforward import GatedFeedForward
 from openwork.nn.kernels import reference
@@ -143,12 +144,17 @@ def _formulas(role: str, module: nn.Module) -> tuple[str, ...]:
 
 
 def _attention_formulas(module: MultiHeadAttention, role: str) -> tuple[str, ...]:
-    kind = type(module.weighing)
-    weights = {ScaledProducts: "softmax(Q K^T / √d_k)", PlainProducts: "softmax(Q K^T)"}.get(kind)
+    """The formulas with what depends on the distance: a bias B of each score, or a rotation of queries and keys."""
+    bias = "" if isinstance(module.distances, NoDistances | Rotary) else " + B"
+    weights = {
+        ScaledProducts: f"softmax(Q K^T / √d_k{bias})",
+        PlainProducts: f"softmax(Q K^T{bias})",
+    }.get(type(module.weighing))
     own = (f"Attention(Q, K, V) = {weights} V",) if weights else ()
+    turned = ("q = R_pos W_q x, k = R_pos W_k x",) if isinstance(module.distances, Rotary) else ()
     masked = ("score = −∞ where key > query",) if role == "masked-attention" else ()
     joined = "MultiHead(Q, K, V) = Concat(head_1, ..., head_h) W_o"
-    return (*own, "head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V)", joined, *masked)
+    return (*own, *turned, "head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V)", joined, *masked)
 
 
 def _position_formulas(module: nn.Module) -> tuple[str, ...]:
