@@ -20,6 +20,7 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from openwork.bundles.bundle import load_bundle
+from openwork.cost.model_map.family import map_page, preset_map
 from openwork.inference.attention_maps.capture import capture
 from openwork.inference.attention_maps.deletion import reasons
 from openwork.inference.attention_maps.files import page as attention_page
@@ -65,7 +66,8 @@ def main() -> None:
     bundle, *lines = sys.argv[1:]
     OUT.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as place, served(Path(bundle)) as address, sync_playwright() as started:
-        step, attention = Path(place) / "step.html", Path(place) / "attention.html"
+        step, attention, model_map = (Path(place) / f"{name}.html" for name in ("step", "attention", "map"))
+        model_map.write_text(map_page(preset_map("paper-base"), "en"), encoding="utf-8")
         step.write_text(step_page(find_example("002-8")(), "en"), encoding="utf-8")
         loaded = load_bundle(Path(bundle))
         found = capture(loaded, lines[0])
@@ -85,6 +87,12 @@ def main() -> None:
             page.goto(f"{step.as_uri()}#/step?s=encoder.weights&c=2,3&l={language}")
             page.wait_for_selector(".result .grid")
             save(page, f"step-{look}")
+            page.goto(f"{model_map.as_uri()}#/map?b=decoder.cross_attention&l={language}")
+            page.wait_for_selector(".figure")
+            save(page, f"map-{look}")
+            page.goto(f"{model_map.as_uri()}#/map?m=gpt-small&l={language}")
+            page.wait_for_selector(".figure .ghost")
+            save(page, f"map-gpt-{look}")
         browser.close()
 
 

@@ -3,6 +3,8 @@ import "@preact/signals"; // components follow the signals that they read
 import { attentionScreen, type AttentionContent } from "./attention/Attention";
 import { App } from "./shell/App";
 import { follow, type Screen } from "./shell/address";
+import { mapScreen } from "./map/Map";
+import type { WrittenMaps } from "./map/content";
 import { stepScreen } from "./step/Step";
 import type { WrittenContent } from "./step/content";
 import { traceScreen } from "./trace/Trace";
@@ -15,15 +17,18 @@ interface Written {
   readonly step?: WrittenContent;
   readonly trace?: WrittenTrace;
   readonly attention?: AttentionContent;
+  readonly map?: WrittenMaps;
   readonly served?: Served;
 }
 
-function screensOf({ step, trace, attention, served }: Written): readonly Screen[] {
+function screensOf({ step, trace, attention, map, served }: Written): readonly Screen[] {
+  const worked = step && stepScreen(step);
   return [
     ...(served ? [translateScreen(served)] : []),
     ...(served || attention ? [attentionScreen(attention, served !== undefined)] : []),
     ...(served || trace ? [traceScreen(trace, served !== undefined)] : []),
-    ...(step ? [stepScreen(step)] : []),
+    ...(worked ? [worked] : []),
+    ...(served || map ? [mapScreen(map, served !== undefined, worked)] : []),
   ];
 }
 

@@ -1,5 +1,6 @@
 """openwork info and openwork tokenize"""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -24,6 +25,9 @@ def info(
         Option(help="Weights (7M), operations for a target token (20Mflop), or seconds of an update (0.5s)."),
     ] = None,
     vocabulary: Annotated[int | None, Option(min=5, max=LENGTH, help="Pieces, for --compare; 8000.")] = None,
+    html: Annotated[
+        Path | None, Option(help="Write one HTML file with a map of it: its boxes, weights, operations and code.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Describe a bundle or a preset.
@@ -33,6 +37,8 @@ def info(
     openwork info en-de
 
     openwork info paper-base
+
+    openwork info paper-base --html map.html
 
     openwork info --compare recurrent transformer --budget 7M
     """
@@ -48,12 +54,39 @@ def info(
             hint="write: openwork info --compare recurrent transformer --budget 7M",
             code="U075",
         )
+    if html is not None:
+        _write_map(names, html, is_alone=not compare)
+        if not as_json:
+            return
     if compare and budget is not None:
         facts = describe_sizes(names, budget, vocabulary)
     else:
         name = names[0] if names else None
         facts = describe(str(usable_bundle(Path(name))) if name and Path(name).is_dir() else name)
     print_result(lambda: facts.values, lambda: facts.lines, as_json=as_json)
+
+
+def _write_map(names: list[str], html: Path, *, is_alone: bool) -> None:
+    """Writes the page of a preset or bundle."""
+    from openwork.base.files import atomic_write_text
+    from openwork.base.messages import find_language
+    from openwork.base.outputs import check_file, is_page
+
+    if len(names) != 1 or not is_alone:
+        raise UsageError(
+            "--html is for one model",
+            why="the page has the other members of the family beside it",
+            hint="write: openwork info paper-base --html map.html",
+            code="U164",
+        )
+    check_file(html, is_page, [Path(names[0])] if Path(names[0]).exists() else [])
+    from openwork.cost.model_map.family import map_page, named_map
+    from openwork.runs.usable import usable_bundle
+
+    name = names[0]
+    made = named_map(str(usable_bundle(Path(name))) if Path(name).is_dir() else name)
+    atomic_write_text(html, map_page(made, find_language(os.environ)))
+    report(f"written to {html}")
 
 
 def tokenize(

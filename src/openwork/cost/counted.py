@@ -98,7 +98,7 @@ def count_cost(
     Also returns the lengths, in whole tokens and as long as the model can read, and rows and columns of the output
     matrix. The parts are the output matrix, the layers (weights in matrix products), and the other weights.
     """
-    whole = _readable(settings, (source, target), lengths)
+    whole = readable_lengths(settings, (source, target), lengths)
     wide, narrow = (_watch(settings, (source, target), whole, name) for name in ("float32", "bfloat16"))
     parts = (
         CostPart("output", 1, wide.output_weights, wide.output_flops / 2),
@@ -111,7 +111,10 @@ def count_cost(
     return parts, whole, wide.output
 
 
-def _readable(settings: ModelSettings, vocabularies: tuple[int, int], lengths: SentenceLengths) -> SentenceLengths:
+def readable_lengths(
+    settings: ModelSettings, vocabularies: tuple[int, int], lengths: SentenceLengths
+) -> SentenceLengths:
+    """These lengths in whole tokens, and no longer than the model can read."""
     with empty_weights():
         model = build_model(settings, *vocabularies)
     most = (
@@ -161,7 +164,7 @@ def _watch(
             return tensor
 
         with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
-            hidden = hidden_states(copy.model, _batch(settings, lengths, vocabularies), precision)
+            hidden = hidden_states(copy.model, counted_batch(settings, lengths, vocabularies), precision)
         flops = counter.flops
         by_layers = counter.multiplied.copy()
         copy.model.project(hidden.to(model.output_weight.dtype))
@@ -186,13 +189,15 @@ def full_batch(source: Tensor, target: Tensor) -> TensorBatch:
     return TensorBatch(source, torch.full((count,), length), target, real, target.flatten(), count, count * length)
 
 
-def _batch(settings: ModelSettings, lengths: SentenceLengths, vocabularies: tuple[int, int]) -> TensorBatch:
+def counted_batch(
+    settings: ModelSettings, lengths: SentenceLengths, vocabularies: tuple[int, int], sentences: int = SENTENCES
+) -> TensorBatch:
     """Sentences of the last piece of the smaller vocabulary, all of one length; or sources of numbers."""
     last, source, target = min(vocabularies) - 1, int(lengths.source), int(lengths.target)
-    targets = torch.full((SENTENCES, target), last)
+    targets = torch.full((sentences, target), last)
     targets[:, 0] = SYMBOL_IDS.start
     if reads(settings) != "text":
-        return full_batch(torch.zeros(SENTENCES, source, vocabularies[0]), targets % vocabularies[1])
-    sources = torch.full((SENTENCES, source), last)
+        return full_batch(torch.zeros(sentences, source, vocabularies[0]), targets % vocabularies[1])
+    sources = torch.full((sentences, source), last)
     sources[:, -1] = SYMBOL_IDS.end
     return full_batch(sources, targets)

@@ -72,7 +72,7 @@ def _all_presets() -> Description:
 
 def _preset(name: str) -> Description:
     settings = model_settings(PRESETS[name])
-    sizes = _sizes(settings)
+    sizes = preset_sizes(settings)
     values, cost = settings.model_dump(exclude_none=True), cost_of(settings, *sizes)
     with empty_weights():  # so that even the largest is instant
         model = build_model(settings, *sizes)
@@ -105,7 +105,7 @@ def _title(name: str, count: int, settings: ModelSettings) -> str:
     return msg(f"{name}: {count:,} weights at a shared vocabulary of {VOCABULARY:,}")
 
 
-def _sizes(settings: ModelSettings) -> tuple[int, int]:
+def preset_sizes(settings: ModelSettings) -> tuple[int, int]:
     """The sizes of source and target for which a preset is described."""
     if reads(settings) == "pictures":
         return 3 * PATCHES[settings.kind] ** 2, VOCABULARY if settings.kind == "captioner" else CLASSES
@@ -113,7 +113,7 @@ def _sizes(settings: ModelSettings) -> tuple[int, int]:
 
 
 def _weights(settings: ModelSettings) -> int:
-    sizes = _sizes(settings)
+    sizes = preset_sizes(settings)
     if sizes == TEXT:
         return weights_of(settings, VOCABULARY)
     with empty_weights():

@@ -35,6 +35,7 @@ from openwork.serving.errors import Unmet, WrongToken
 from openwork.serving.guarding import App, Guard, is_token
 from openwork.serving.inspecting.attention_route import add_attention
 from openwork.serving.inspecting.beam_route import add_beam
+from openwork.serving.inspecting.map_route import add_maps
 from openwork.serving.inspecting.trace_route import add_trace
 from openwork.serving.measures import Measures
 from openwork.serving.openai import add_openai
@@ -68,6 +69,7 @@ def make_app(service: Service, settings: ServerSettings) -> App:
     add_attention(app, service)
     add_beam(app, service)
     add_trace(app, service)
+    add_maps(app, service)
     add_openai(app, service, settings)
     _add_state(app, service, measures)
     return Guard(app, settings, measures.request)

@@ -258,8 +258,20 @@ class Service:
         jobs = [self._prompt_job(model, sampling, place, _Waiting(place, parts), stream=True) for place in places]
         return self._streamed(model, jobs)
 
+    async def draw_map(self, model: ServedModel, preset: str | None) -> dict[str, Any]:
+        """The map of a bundle, or of a preset by a process of that bundle: `cost.model_map`, as plain JSON."""
+        now = asyncio.get_running_loop().time()
+        job = Job(("map",), "", 1, now, {"bundle": model.name, "map": preset}, _Waiting(), is_alone=True)
+        self.queue.add([job])
+        self.pool.wake()
+        ((found,),) = await self._waited([job])
+        return found
+
     async def _answers(self, model: ServedModel, jobs: list[Job]) -> list[list[dict[str, Any]]]:
         self._add(model, jobs)
+        return await self._waited(jobs)
+
+    async def _waited(self, jobs: list[Job]) -> list[list[dict[str, Any]]]:
         try:
             return list(await asyncio.gather(*(job.answered.found for job in jobs)))
         except BaseException:

@@ -21,6 +21,7 @@ from openwork.inference.settings import settings_over
 from openwork.inference.translator import BatchTranslator
 from openwork.serving.inspecting.attention_answer import attention_answer
 from openwork.serving.inspecting.beam_answer import beam_answer
+from openwork.serving.inspecting.map_answer import map_answer
 from openwork.serving.inspecting.trace_answer import trace_answer
 from openwork.serving.messages import receive, send, shown
 from openwork.text.languages import can_tell_languages
@@ -117,6 +118,7 @@ class ServedLanguageModel:
     """A bundle of a language model."""
 
     def __init__(self, bundle: Bundle, precision: TranslationPrecision) -> None:
+        self.bundle = bundle
         self.continuer = Continuer(bundle, precision)
         self.continuer.engine.ready()
 
@@ -184,6 +186,8 @@ def _answer(
             send(connection, {"batch": batch.number, "place": place, "piece": piece})
 
     try:
+        if "map" in asked["jobs"][0]:
+            return {"answers": [[map_answer(served.bundle, asked["jobs"][0])]]}
         return {"answers": served.answers(asked["jobs"], show, given_up)}
     except OpenworkError as error:
         return {"error": error.sentence}

@@ -15,6 +15,7 @@ import pytest
 
 from openwork.cost.cost import cost_of
 from openwork.decoding import scoring
+from openwork.inspection.code_lines import code_lines
 from openwork.models.families import model_settings
 from openwork.models.interfaces import count_weights
 from openwork.models.presets import BASE, BIG, PRESETS, ROWS, TRAININGS
@@ -23,7 +24,7 @@ from openwork.nn.kernels import reference
 from openwork.study.paper import formulas, methods, tables
 from openwork.study.paper.cited import OTHERS, PARSERS, TRANSFORMERS
 from openwork.study.paper.contents import CONTENTS, GROUPS, find_listed
-from openwork.study.paper.exhibit import EXHIBITS, code_lines, forward_trace
+from openwork.study.paper.exhibit import EXHIBITS, forward_trace
 from openwork.study.paper.figures import MODEL, base_model, counted_boxes
 from openwork.study.paper.pages import Page, document, page_of
 from openwork.study.paper.tables import count_table

@@ -8,6 +8,7 @@ from typing import Any
 from openwork.inspection.page import app_page
 from openwork.inspection.page.content import in_both_languages
 from openwork.inspection.trace import Printed, Trace, title_of
+from openwork.models.presets import BASE
 
 EXAMPLES = frozenset({"002-8", "002-8-shifted"})
 """The examples that the page can calculate."""
@@ -23,7 +24,11 @@ def step_page(trace: Trace, language: str) -> str:
     Raises:
         KeyError: the page cannot calculate this example.
     """
-    return app_page(trace.title, {"step": page_content(trace)}, language)
+    from openwork.cost.model_map.family import FAMILY, preset_map
+    from openwork.cost.model_map.maps import MapPages
+
+    model_map = MapPages().content([preset_map(BASE)], {BASE: FAMILY[BASE]})
+    return app_page(trace.title, {"step": page_content(trace), "map": model_map}, language)
 
 
 def page_content(trace: Trace) -> dict[str, Any]:

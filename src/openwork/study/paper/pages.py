@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from openwork.base.pages import render, translator
 from openwork.base.phrases import AsIs, Joined
+from openwork.inspection.code_lines import CodeLines
 from openwork.inspection.trace import Trace
 from openwork.inspection.trace_table import shape_text
 from openwork.inspection.trace_text import NARROWEST, trace_text, wrapped
 from openwork.study.paper import figures, formulas, methods, tables, training
-from openwork.study.paper.exhibit import EXHIBITS, CodeLines, Page
+from openwork.study.paper.exhibit import EXHIBITS, Page
 from openwork.study.studies.showing import table_lines
 
 FILES = (formulas, methods, figures, tables, training)  # imported, they fill EXHIBITS

@@ -1,0 +1,1 @@
+"""A model as the paper draws it: boxes in order, each with its weights, operations, formula and source lines."""
