@@ -1,6 +1,8 @@
 import { render } from "preact";
 import "@preact/signals"; // components follow the signals that they read
 import { attentionScreen, type AttentionContent } from "./attention/Attention";
+import { beamScreen } from "./beam/Beam";
+import type { SearchTree } from "./beam/data";
 import { App } from "./shell/App";
 import { follow, type Screen } from "./shell/address";
 import { mapScreen } from "./map/Map";
@@ -17,15 +19,17 @@ interface Written {
   readonly step?: WrittenContent;
   readonly trace?: WrittenTrace;
   readonly attention?: AttentionContent;
+  readonly beam?: SearchTree;
   readonly map?: WrittenMaps;
   readonly served?: Served;
 }
 
-function screensOf({ step, trace, attention, map, served }: Written): readonly Screen[] {
+function screensOf({ step, trace, attention, beam, map, served }: Written): readonly Screen[] {
   const worked = step && stepScreen(step);
   return [
     ...(served ? [translateScreen(served)] : []),
     ...(served || attention ? [attentionScreen(attention, served !== undefined)] : []),
+    ...(served || beam ? [beamScreen(beam, served !== undefined)] : []),
     ...(served || trace ? [traceScreen(trace, served !== undefined)] : []),
     ...(worked ? [worked] : []),
     ...(served || map ? [mapScreen(map, served !== undefined, worked)] : []),

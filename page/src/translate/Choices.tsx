@@ -42,7 +42,7 @@ function Chosen({ word, line, number }: { readonly word: LinkedWord; readonly li
     <>
       <p class="cell"><bdi>{word.text}</bdi> {word.probability !== undefined && <span class="value">{word.probability.toFixed(4)}</span>}</p>
       <Pieces word={word} line={line} />
-      <p><a data-tool="attention" href={`#/attention?q=${encodeURIComponent(line.source)}`}>{t("choices.attention")}</a> · <a data-tool="step" href={`#/step?q=${encodeURIComponent(line.source)}`}>{t("choices.step")}</a></p>
+      <p><a data-tool="attention" href={`#/attention?q=${encodeURIComponent(line.source)}`}>{t("choices.attention")}</a> · <a data-tool="step" href={`#/step?q=${encodeURIComponent(line.source)}`}>{t("choices.step")}</a> · <a data-tool="beam" href={`#/beam?q=${encodeURIComponent(line.source)}`}>{t("choices.beam")}</a></p>
       <h3>{t("choices.instead")}</h3>
       {next.value === null ? <p class="muted" aria-live="polite">{t("choices.waiting")}</p>
         : next.value.length === 0 ? <p class="muted">{t("choices.none")}</p>

@@ -1,0 +1,146 @@
+// The Beam screen: the search of a translation as a tree, replayed step by step.
+import { signal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
+import { bundle, client, sentenceOf } from "../served/state";
+import type { Screen } from "../shell/address";
+import { save } from "../shell/save";
+import { t } from "../shell/texts";
+import { lines, text } from "../translate/state";
+import type { SearchTree } from "./data";
+import { csvOf, svgOf } from "./files";
+import { best, follow, last, parameters, replay, shown, step, take, tree, withDropped } from "./state";
+import { Candidates, Hypotheses, Panel } from "./Tables";
+import { Tree } from "./Tree";
+
+const PACE = 700; // milliseconds a step
+const WIDEST = 16;
+const problem = signal("");
+const isWorking = signal(false);
+const isPlaying = signal(false);
+/** Hypotheses kept; 0: as many as the bundle says. */
+const beam = signal(0);
+
+async function ask(written: string): Promise<void> {
+  isWorking.value = true;
+  problem.value = "";
+  try {
+    take(await client.ask<SearchTree>("/v1/beam", { bundle: bundle.value?.name ?? "", text: written, ...(beam.value > 0 && { beam: beam.value }) }, AbortSignal.timeout(60_000)));
+  } catch (error) {
+    problem.value = sentenceOf(error);
+  }
+  isWorking.value = false;
+}
+
+function Ask(): JSX.Element {
+  const first = lines.value.find((line) => line.value.source.trim())?.value.source ?? text.value.split("\n")[0] ?? "";
+  const send = (event: Event): void => {
+    event.preventDefault();
+    const written = new FormData(event.currentTarget as HTMLFormElement).get("sentence");
+    if (typeof written === "string" && written.trim()) void ask(written.trim());
+  };
+  return (
+    <form class="ask" onSubmit={send}>
+      <label for="sentence">{t("attention.sentence")}</label>
+      <input id="sentence" name="sentence" dir="auto" autocomplete="off" defaultValue={tree.value?.source ?? first} />
+      <label>{t("beam.size")} <select value={beam.value} onChange={(event) => (beam.value = Number(event.currentTarget.value))}>
+        <option value={0}>{t("beam.own")}</option>
+        {Array.from({ length: WIDEST }, (_, one) => <option key={one} value={one + 1}>{one + 1}</option>)}
+      </select></label>
+      <button type="submit" disabled={isWorking.value}>{t("beam.show")}</button>
+      <span role="status" class="problem">{problem.value}</span>
+    </form>
+  );
+}
+
+function Replay(): JSX.Element {
+  const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  useEffect(() => {
+    if (!isPlaying.value) return;
+    const timer = setInterval(() => {
+      replay(step.value + 1);
+      if (step.value === last.value) isPlaying.value = false;
+    }, PACE);
+    return () => clearInterval(timer);
+  }, [isPlaying.value]);
+  const play = (): void => {
+    if (step.value === last.value) replay(0);
+    isPlaying.value = !isPlaying.value;
+  };
+  return (
+    <section class="tools" aria-label={t("beam.replay")}>
+      <button type="button" data-tool="back" disabled={step.value === 0} onClick={() => replay(step.value - 1)}>← {t("nav.back")}</button>
+      <label class="slider">{t("beam.step", { n: step.value, all: last.value })}{" "}
+        <input type="range" min={0} max={last.value} value={step.value} onInput={(event) => replay(Number(event.currentTarget.value))} />
+      </label>
+      <button type="button" data-tool="next" disabled={step.value === last.value} onClick={() => replay(step.value + 1)}>{t("nav.next")} →</button>
+      {!still && <button type="button" data-tool="play" aria-pressed={isPlaying.value} onClick={play}>{t(isPlaying.value ? "beam.pause" : "beam.play")}</button>}
+      <button type="button" data-tool="dropped" aria-pressed={withDropped.value} onClick={() => (withDropped.value = !withDropped.value)}>{t("beam.everything")}</button>
+    </section>
+  );
+}
+
+function Files({ of }: { readonly of: SearchTree }): JSX.Element {
+  const names = (): Parameters<typeof svgOf>[2] => ({
+    title: `${of.source} → ${of.finished[0]?.text ?? ""}`, steps: t("beam.step", { n: step.value, all: last.value }),
+    legend: { best: t("beam.best"), finished: t("beam.ended"), kept: t("beam.kept"), dropped: t("beam.dropped") },
+  });
+  return (
+    <p class="files">
+      {t("attention.save")}{" "}
+      <button type="button" data-save="svg" onClick={() => save(new Blob([svgOf(shown.value, best.value, names())], { type: "image/svg+xml" }), "search.svg")}>SVG</button>{" "}
+      <button type="button" data-save="csv" onClick={() => save(new Blob(["\ufeff", csvOf(of)], { type: "text/csv" }), "search.csv")}>CSV</button>
+    </p>
+  );
+}
+
+function Legend(): JSX.Element {
+  return (
+    <ul class="legend beam-legend">
+      {(["best", "finished", "kept", "dropped"] as const).map((name) => <li key={name}><span class={`line ${name}`} aria-hidden="true" />{t(name === "finished" ? "beam.ended" : `beam.${name}`)}</li>)}
+      <li>{t("beam.numbers")}</li>
+    </ul>
+  );
+}
+
+function BeamView(isServed: boolean): JSX.Element {
+  const of = tree.value;
+  return (
+    <>
+      {of && <Replay />}
+      <div class="beam">
+        <main class="centre" id="centre" tabIndex={-1}>
+          {isServed && <Ask />}
+          {of ? (
+            <>
+              <p class="pair"><bdi>{of.source}</bdi> → <bdi>{of.finished[0]?.text ?? ""}</bdi> <span class="muted">{t("beam.width", { beam: of.beam })}</span>
+                {isServed && <> <a data-tool="attention" href={`#/attention?q=${encodeURIComponent(of.source)}`}>{t("choices.attention")}</a></>}</p>
+              <Tree of={of} />
+              <Legend />
+              <Hypotheses of={of} />
+              <Candidates of={of} />
+              <Files of={of} />
+            </>
+          ) : <p class="muted">{t("beam.empty")}</p>}
+        </main>
+        {of && <Panel of={of} />}
+      </div>
+    </>
+  );
+}
+
+/** Takes the search in the page; without one, a sentence is asked of the server. */
+export function beamScreen(content: SearchTree | undefined, isServed: boolean): Screen {
+  if (content) take(content);
+  const followAndAsk = (asked: URLSearchParams): void => {
+    follow(asked);
+    const written = asked.get("q");
+    if (asked.has("b")) beam.value = Math.min(WIDEST, Math.max(0, Number.parseInt(asked.get("b") ?? "", 10) || 0));
+    if (isServed && written?.trim() && written !== tree.value?.source) void ask(written);
+  };
+  return {
+    name: "beam", label: "app.beam", View: () => BeamView(isServed), title: () => t("beam.title"),
+    parameters: () => ({ ...parameters(), ...(isServed && tree.value && { q: tree.value.source }), ...(beam.value > 0 && { b: String(beam.value) }) }),
+    follow: followAndAsk, entry: () => tree.value?.source ?? "",
+  };
+}
