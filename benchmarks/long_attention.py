@@ -17,6 +17,7 @@ import os
 import subprocess
 import sys
 import time
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from growth.resident import begin_peak, peak_bytes
 from torch.nn.functional import cross_entropy
 
 from machine import describe_machine
-from openwork.inspection.plots import HEIGHT, WIDTH, Chart, Series
+from openwork.inspection.plots import WIDTH, Chart, Series
 from openwork.inspection.svg import element, figure
 from openwork.models.build import build_model
 from openwork.models.interfaces import EncodingModel
@@ -170,8 +171,9 @@ def drawn(results: dict[str, Any]) -> str:
             for kind in DRAWN
         )
         charts.append(Chart(title, "tokens of the text", label, lines, log_x=True, log_y=True).drawn(str))
-    below = element("g", charts[1], transform=f"translate(0 {HEIGHT:g})")
-    return figure(WIDTH, 2 * HEIGHT, "Attention to long texts: time and memory", charts[0], below)
+    upper, lower = (float(ElementTree.fromstring(chart).get("height", "")) for chart in charts)
+    below = element("g", charts[1], transform=f"translate(0 {upper:g})")
+    return figure(WIDTH, upper + lower, "Attention to long texts: time and memory", charts[0], below)
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ class Page(HTMLParser):
         super().__init__()
         self.elements: list[tuple[str, dict[str, str | None]]] = []
         self.texts: list[str] = []
+        self.nested: list[tuple[str, tuple[str, ...]]] = []  # each text with the elements that it stands in
         self.open: list[str] = []
         self.feed(source)
         self.close()
@@ -28,6 +29,7 @@ class Page(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self.open and self.open[-1] != "style" and data.strip():
             self.texts.append(data.strip())
+            self.nested.append((data.strip(), tuple(self.open)))
 
     def attributes(self, tag: str) -> list[dict[str, str | None]]:
         return [attributes for name, attributes in self.elements if name == tag]

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
-import { Value, groupOf, namesOf, summary, type WrittenStep, type WrittenTrace } from "../src/trace/data";
-import { numberText, pooled, windowStart } from "../src/trace/MatrixView";
-import { grouped } from "../src/trace/Steps";
+import { Value, groupOf, grouped, namesOf, summary, type WrittenStep, type WrittenTrace } from "../src/trace/data";
+import { numberText, pooled, windowStart } from "../src/trace/numbers";
 
 function base64(values: readonly number[], bytesEach: 4 | 8): string {
   const bytes = new DataView(new ArrayBuffer(bytesEach * values.length));

@@ -1,7 +1,7 @@
 import pytest
 
 from openwork.base.messages import Catalogue, catalogue
-from openwork.base.phrases import AsIs, Joined, Padded, shown_width
+from openwork.base.phrases import AsIs, Beside, Joined, Padded, shown_width
 
 KNOWN = Catalogue({"corpus": "语料库", "not here": "不在本机", "{} pairs": "{0} 对", "; ": "；"})
 
@@ -35,3 +35,9 @@ def test_marks_take_no_column():
 def test_english_is_the_text_itself():
     for phrase in (AsIs("a"), Joined("a", " b"), Padded("a", 3, right=True)):
         assert catalogue("en").translate(phrase) == phrase
+
+
+def test_texts_from_outside_side_by_side_are_not_translated():
+    beside = Beside("corpus", "not here")
+    assert beside == "corpus → not here" and KNOWN.translate(beside) is beside
+    assert Beside("corpus", "3 pairs", between=": ") == "corpus: 3 pairs"

@@ -30,7 +30,7 @@ READ = {
     "train_source", "train_reference", "train_file", "text", "run_file", "from_bundle", "folder", "paths",
     "source_tokenizer", "target_tokenizer", "tokenizer", "shortlist", "terms", "first", "second", "against",
     "examples", "settings", "experiment", "pictures", "valid_pictures", "sounds", "valid_sounds", "files", "series",
-    "bundles", "token_file", "certificate", "key", "memory",
+    "bundles", "token_file", "certificate", "key", "memory", "relations",
 }  # fmt: skip
 TEXTS = ("home/s.en", "home/s.de")
 BUNDLE = ("--bundle", "home/bundle")

@@ -6,36 +6,19 @@ import { t } from "../shell/texts";
 import { isDark } from "../shell/theme";
 import { Grid } from "../step/Grid";
 import { visible } from "../text/words";
-import { summary, type WrittenStep } from "./data";
+import type { WrittenStep } from "./data";
+import { largestOf, numberText, pooled, windowStart } from "./numbers";
 import { cell, choose, columnNames, focusWanted, rowNames } from "./state";
 
 const [MOST_ROWS, MOST_COLUMNS] = [24, 12];
 const FULL = 42; // per cent of the colour behind the largest value: the number on it stays readable in both themes
 const [WIDE, HIGH] = [640, 160]; // pixels of a drawing at most
 
-/** The first place of a window of so many that has the chosen place in its middle, as far as there are others. */
-export function windowStart(chosen: number, size: number, most: number): number {
-  return Math.max(0, Math.min(chosen - Math.floor(most / 2), size - most));
-}
-
-export function numberText(value: number, isWhole: boolean): string {
-  if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "−∞";
-  if (isWhole) return String(value);
-  const size = Math.abs(value);
-  const text = size !== 0 && (size < 1e-3 || size >= 1e5) ? value.toExponential(2) : value.toFixed(4);
-  return text.replaceAll("-", "−");
-}
-
 /** Shares on a scale from 0 to 1; other values blue or orange, on a scale symmetric about 0. */
 function shade(value: number, largest: number, areShares: boolean): string | undefined {
   if (!Number.isFinite(value) || value === 0) return undefined;
   const share = areShares ? value : (0.6 * Math.abs(value)) / largest;
   return `color-mix(in srgb, var(${value < 0 ? "--orange" : "--blue"}) ${(FULL * share).toFixed(1)}%, transparent)`;
-}
-
-function largestOf(matrix: Float64Array): number {
-  const found = summary(matrix);
-  return found ? Math.max(Math.abs(found.least), Math.abs(found.most), 1e-12) : 1;
 }
 
 export function MatrixView({ of, matrix }: { readonly of: WrittenStep; readonly matrix: Float64Array }): JSX.Element {
@@ -79,20 +62,6 @@ interface Drawn {
   readonly columns: number;
   readonly largest: number;
   readonly areShares: boolean;
-}
-
-/** Of the numbers behind each pixel the one furthest from zero. */
-export function pooled({ matrix, rows, columns }: Pick<Drawn, "matrix" | "rows" | "columns">, high: number, wide: number): Float64Array {
-  const found = new Float64Array(high * wide);
-  for (let row = 0; row < rows; row += 1) {
-    const y = Math.floor((row * high) / rows) * wide;
-    for (let column = 0; column < columns; column += 1) {
-      const place = y + Math.floor((column * wide) / columns);
-      const value = matrix[row * columns + column] ?? 0;
-      if (Number.isFinite(value) && Math.abs(value) > Math.abs(found[place] ?? 0)) found[place] = value;
-    }
-  }
-  return found;
 }
 
 function channels(element: Element, name: string): readonly [number, number, number] {

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { language, t } from "../shell/texts";
 import { visible } from "../text/words";
 import { type WrittenStep } from "./data";
-import { numberText } from "./MatrixView";
+import { numberText } from "./numbers";
 import { cell, columnNames, go, rowNames, trace, uses } from "./state";
 
 function Links({ title, of, label }: { readonly title: string; readonly of: readonly WrittenStep[]; readonly label: string }): JSX.Element | null {

@@ -1,7 +1,7 @@
 // All steps of a trace, by the part of the model that makes them; on a narrow screen a select instead.
 import type { JSX } from "preact";
 import { language, t } from "../shell/texts";
-import { groupOf, type WrittenStep, type WrittenTrace } from "./data";
+import { grouped, type WrittenTrace } from "./data";
 import { go, step } from "./state";
 
 /** "encoder.layers.0" as a heading. */
@@ -9,18 +9,6 @@ function heading(group: string): string {
   const [side = "", , layer] = group.split(".");
   const name = side === "encoder" || side === "decoder" ? t(`part.${side}`) : side;
   return layer === undefined ? name : `${name}, ${t("attention.layer")} ${Number(layer) + 1}`;
-}
-
-/** Steps that follow one another and belong to the same part. */
-export function grouped(steps: readonly WrittenStep[]): readonly (readonly [string, readonly WrittenStep[]])[] {
-  const found: [string, WrittenStep[]][] = [];
-  for (const one of steps) {
-    const group = groupOf(one.name);
-    const last = found.at(-1);
-    if (last?.[0] === group) last[1].push(one);
-    else found.push([group, [one]]);
-  }
-  return found;
 }
 
 export function Steps({ of }: { readonly of: WrittenTrace }): JSX.Element {

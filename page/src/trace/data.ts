@@ -108,3 +108,15 @@ export function summary(numbers: Float64Array): Summary | null {
 export function groupOf(name: string): string {
   return /^.*?\.layers\.\d+/.exec(name)?.[0] ?? (name.includes(".") ? (name.split(".")[0] ?? "") : "");
 }
+
+/** Steps that follow one another and belong to the same part. */
+export function grouped(steps: readonly WrittenStep[]): readonly (readonly [string, readonly WrittenStep[]])[] {
+  const found: [string, WrittenStep[]][] = [];
+  for (const one of steps) {
+    const group = groupOf(one.name);
+    const last = found.at(-1);
+    if (last?.[0] === group) last[1].push(one);
+    else found.push([group, [one]]);
+  }
+  return found;
+}

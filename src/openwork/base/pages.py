@@ -7,21 +7,25 @@ Blue, orange and green survive red-green blindness only with a second sign, so e
 pattern of dashes as well. Pictures carry the light colours in the attributes of each element, for readers that know no
 style sheets, and a style sheet replaces them where the dark theme is wanted.
 
-The templates are in openwork/templates; `page.html` is the base of all whole pages. Jinja2 is imported when the first
+The templates are in openwork/templates; `base.html` is the base of all whole pages, `page.html` that of those without
+a script. The style that all share is `base.css`, which the built page imports. Jinja2 is imported when the first
 page is written. Pictures are not templates: `inspection.svg` draws them from numbers.
 """
 
 import re
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from openwork import __version__
 from openwork.base.messages import LANGUAGES, catalogue
 from openwork.base.outputs import PAGE_MARK
+from openwork.base.phrases import Beside
 from openwork.base.printing import escaped
 
 if TYPE_CHECKING:
@@ -108,6 +112,14 @@ def _channels(colour: str) -> tuple[float, ...]:
 _FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
+# The direction of what stands between these two is that of its first letter (Unicode, annex 9).
+_FIRST_STRONG, _POP = "\u2068", "\u2069"
+_RIGHT_TO_LEFT = {"R", "AL", "AN"}  # classes of letters and digits
+# Letters of the blocks that are written from right to left, and what stands between two of them but other letters.
+_LETTERS = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]"
+_RUN = re.compile(rf"({_LETTERS}+(?:[\W\d_]*{_LETTERS}+)*)")
+
+
 def render(template: str, language: str = "en", **values: Any) -> str:
     """The page `template` with `values`; its words are in `language`, or in English if there is no catalogue for it."""
     found = _environment().get_template(template)
@@ -122,6 +134,30 @@ def translator(language: str) -> Callable[[str], str]:
 def legal(text: str) -> str:
     """Text that XML allows: forbidden characters become U+FFFD, and those that change the text's order are shown."""
     return escaped(_FORBIDDEN.sub("\ufffd", text))
+
+
+def isolated(text: str) -> str:
+    """Plain text, legal, with Unicode isolates around what is written from right to left: it takes its direction from
+    its own first letter, and the text around it keeps its order. For pictures, titles and attributes.
+    """
+    if isinstance(text, Beside):
+        return legal(text.between).join(map(isolated, text.parts))
+    is_isolated = not _RIGHT_TO_LEFT.isdisjoint(map(unicodedata.bidirectional, text))
+    return f"{_FIRST_STRONG}{legal(text)}{_POP}" if is_isolated else legal(text)
+
+
+def bdi(text: str) -> Markup:
+    """The same as elements of a page, which leave nothing in a text that a reader copies."""
+    if isinstance(text, Beside):
+        return escape(legal(text.between)).join(map(bdi, text.parts))
+    return Markup("<bdi>{}</bdi>").format(legal(text))
+
+
+def sentence(text: str) -> Markup:
+    """A sentence of openwork's as elements of a page, where names from outside can stand in it."""
+    return Markup("").join(
+        bdi(part) if place % 2 else escape(legal(part)) for place, part in enumerate(_RUN.split(text))
+    )
 
 
 @cache
@@ -140,7 +176,15 @@ def _environment() -> "Environment":
         theme: Markup(" ".join(f"--{role}: {getattr(colour, theme)};" for role, colour in ROLES.items()))
         for theme in ("light", "dark")
     }
+    style = files("openwork").joinpath("templates/base.css").read_text(encoding="utf-8").strip()
     fonts = {"fonts": Markup(FONTS), "number_fonts": Markup(NUMBER_FONTS)}
     known: dict[str, Any] = {"version": __version__, "mark": Markup(PAGE_MARK), "colours": colours, **fonts}
+    known["shared_style"] = Markup(style)
     environment.globals.update(known)
+    filters: dict[str, Callable[[str], Markup]] = {
+        "bdi": bdi,
+        "sentence": sentence,
+        "isolated": lambda text: escape(isolated(text)),
+    }
+    environment.filters.update(filters)
     return environment

@@ -24,6 +24,23 @@ class AsIs(Phrase):
         return str(self)
 
 
+class Beside(AsIs):
+    """Texts from outside with something between them, such as "source → output"; in a picture and on a page each of
+    them is written in its own direction.
+    """
+
+    parts: tuple[str, ...]
+    between: str
+
+    def __new__(cls, *parts: str, between: str = " → ") -> "Beside":
+        made = super().__new__(cls, between.join(parts))
+        made.parts, made.between = parts, between
+        return made
+
+    def translated(self, translate: Translate) -> str:
+        return self
+
+
 class Joined(Phrase):
     """A line of several parts, each a sentence, a phrase, or what stands between them."""
 

@@ -84,7 +84,9 @@ def attention(
         _survey(bundle, more.relations, as_json=as_json)
         return
     if sentence is None:
-        raise UsageError("there is no sentence to look at", hint='openwork attention BUNDLE "Ein Hund."', code="U167")
+        raise UsageError(
+            "there is no sentence to look at", hint='write: openwork attention BUNDLE "Ein Hund."', code="U167"
+        )
     from openwork.base.messages import find_language
     from openwork.base.outputs import check_file, is_page
 

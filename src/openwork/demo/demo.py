@@ -1,5 +1,6 @@
 """The demo: a Transformer learns to read dates, from nothing, and shows what it has learnt."""
 
+import os
 import shlex
 import time
 from collections.abc import Callable, Sequence
@@ -10,8 +11,9 @@ import torch
 
 from openwork.base.config import read_run_file
 from openwork.base.files import atomic_write_text
-from openwork.base.messages import msg
+from openwork.base.messages import find_language, msg
 from openwork.base.outputs import check_file, is_page
+from openwork.base.phrases import Beside
 from openwork.base.records import read_records
 from openwork.bundles.bundle import Bundle, load_bundle
 from openwork.data.corpora import dates
@@ -52,7 +54,8 @@ def run_demo(out: Path, expressions: Sequence[str], report: Report, watchers: Se
         report(f"  {source}  ->  {translation}")
     first = {(one.locale, one.format): one.expression for one in reversed(result.examples)}
     attention = tuple(map_attention(bundle, first[example]) for example in EXAMPLES if example in first)
-    atomic_write_text(page, demo_page(result, settings, read_records(folder.records), attention, given))
+    records, language = read_records(folder.records), find_language(os.environ)
+    atomic_write_text(page, demo_page(result, settings, records, attention, given, language))
     for line in ("", *what_next(out, page)):
         report(line)
     return True
@@ -101,7 +104,7 @@ def map_attention(bundle: Bundle, text: str) -> AttentionMap:
         weights = bundle.model.attend(tokens, bundle.model.start(ids, lengths))[1][0]
     pieces = [target_tokenizer.piece(number) for number in [*target_input, target_tokenizer.end_id]]
     return AttentionMap(
-        f"{text} → {translation}",
+        Beside(text, translation),
         weights.float().cpu().numpy(),
         list(pairwise(pieces)),
         [source_tokenizer.piece(number) for number in source],

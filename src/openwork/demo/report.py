@@ -8,15 +8,19 @@ from typing import Any, NamedTuple
 
 import torch
 
-from openwork.base.messages import find_language, msg
+from openwork.base.messages import msg
 from openwork.base.pages import render
+from openwork.base.phrases import AsIs
 from openwork.data.corpora.dates import LOCALES, DateExample
-from openwork.inspection.attention_view import AttentionMap
+from openwork.inspection.attention_view import PHONE, AttentionMap
 from openwork.inspection.plots import Chart, Figures, Series
 from openwork.metrics.ratio import Ratio
 from openwork.runs.file.settings import RunSettings
 
-SAMPLES = 24
+RIGHT, WRONG = 9, 5
+"""How many held-out dates are shown, of those that are right and those that are not, at most."""
+WORST = 5
+"""How many of the locales that are not all right are shown, at most; all are in a table that opens."""
 Records = Sequence[dict[str, Any]]
 Facts = tuple[tuple[str, str], ...]
 """What is shown as a name beside its value: ("updates", "2,000")."""
@@ -33,7 +37,21 @@ class Sample(NamedTuple):
     reference: str = ""
     right: bool | None = None
     source_language: str = ""
-    note: str = ""
+
+
+class Samples(NamedTuple):
+    """What is shown, and how it was chosen."""
+
+    shown: Sequence[Sample]
+    choice: str
+
+
+class LocaleScores(NamedTuple):
+    """The worst locales that are not all right, a sentence on all others (empty where none is), and all of them."""
+
+    worst: Figures
+    others: str
+    all: Figures
 
 
 @dataclass(frozen=True)
@@ -53,7 +71,12 @@ class DemoResult:
     @property
     def worst_locale(self) -> str:
         """Where it errs most."""
-        return min(self.by_locale, key=lambda locale: self.by_locale[locale].value)
+        return self.ranked[0][0]
+
+    @property
+    def ranked(self) -> list[tuple[str, Ratio]]:
+        """The locales from the worst to the best, by name where they are equal."""
+        return sorted(self.by_locale.items(), key=lambda item: (item[1].value, item[0]))
 
 
 def demo_page(
@@ -62,12 +85,13 @@ def demo_page(
     records: Records,
     attention: Sequence[AttentionMap],
     given: Sequence[tuple[str, str]],
+    language: str,
 ) -> str:
     """A single HTML file that opens from the disk and loads nothing, from measured values alone."""
     worst = result.worst_locale
     return render(
         "report.html",
-        find_language(os.environ),
+        language,
         title=msg("A Transformer learns to read dates"),
         summary=msg(
             f"Trained from nothing on {settings.data.count:,} dates as people write them in {len(result.by_locale)} "
@@ -81,9 +105,10 @@ def demo_page(
         ),
         settings=_settings(settings),
         curves=_curves(records),
-        scores=_locales(result),
+        locales=locale_scores(result),
         samples=_samples(result, given),
         attention=attention,
+        phone=PHONE,
         machine=_machine(result, records),
         next_steps=(
             (msg("Translate a date of your own"), "openwork demo '14. März 2031'"),
@@ -99,7 +124,7 @@ def demo_page(
 def _settings(settings: RunSettings) -> Facts:
     model, training = settings.model.model_dump(exclude_none=True), settings.training
     return (
-        *((key.replace("_", " "), str(value)) for key, value in model.items()),
+        *((AsIs(key.replace("_", " ")), AsIs(value)) for key, value in model.items()),
         (msg("updates"), f"{training.steps:,}"),
         (msg("tokens a batch"), f"{settings.batches.tokens:,}"),
         (msg("peak learning rate"), f"{training.learning_rate:g}"),
@@ -121,36 +146,58 @@ def _curves(records: Records) -> tuple[Chart, ...]:
     )
 
 
-def _locales(result: DemoResult) -> Figures:
-    rows = tuple(
-        (locale, LOCALES[locale], f"{ratio.total:.0f} of {ratio.count}", f"{100 * ratio.value:.1f} %")
-        for locale, ratio in sorted(result.by_locale.items(), key=lambda item: (item[1].value, item[0]))
-    )
-    return Figures(
-        msg("Locale by locale, the worst first"), (msg("locale"), msg("script"), msg("right"), msg("share")), rows
+def locale_scores(result: DemoResult) -> LocaleScores:
+    """The locales for the report: the worst ones, a sentence on the others, and all of them."""
+    ranked = result.ranked
+    worst = [(locale, ratio) for locale, ratio in ranked if ratio.value < 1][:WORST]
+    rest = [ratio for _, ratio in ranked[len(worst) :]]
+    total = sum(rest, Ratio())
+    if total.value == 1:
+        others = msg(f"{len(rest)} locales: all of their {total.count:,} dates right")
+    else:
+        others = msg(f"{len(rest)} other locales: {total.total:,.0f} of their {total.count:,} dates right")
+    columns = msg("locale"), msg("script"), msg("right"), msg("share")
+
+    def figures(title: str, chosen: Sequence[tuple[str, Ratio]]) -> Figures:
+        rows = tuple(
+            (locale, LOCALES[locale], f"{ratio.total:.0f} / {ratio.count}", f"{100 * ratio.value:.1f} %")
+            for locale, ratio in chosen
+        )
+        return Figures(title, columns, rows)
+
+    return LocaleScores(
+        figures(msg("The worst locales"), worst),
+        others if rest else "",
+        figures(msg("Locale by locale, the worst first"), ranked),
     )
 
 
-def _samples(result: DemoResult, given: Sequence[tuple[str, str]]) -> tuple[Sample, ...]:
+def _samples(result: DemoResult, given: Sequence[tuple[str, str]]) -> Samples:
     pairs = list(zip(result.examples, result.translations, strict=True))
-    wrong = [pair for pair in pairs if pair[0].iso != pair[1]]
-    right = [pair for pair in pairs if pair[0].iso == pair[1]]
-    own = [Sample(source, translation, note=msg("yours")) for source, translation in given]
+    right, wrong = ([pair for pair in pairs if (pair[0].iso == pair[1]) is is_right] for is_right in (True, False))
+    own = [Sample(source, translation) for source, translation in given]
     held_out = [
         Sample(
             example.expression, translation, example.iso, right=example.iso == translation,
             source_language=example.locale.replace("_", "-"),
         )
-        for example, translation in [*wrong[: SAMPLES // 2], *right[: SAMPLES - len(wrong[: SAMPLES // 2])]]
+        for example, translation in [*right[:RIGHT], *wrong[:WRONG]]
     ]  # fmt: skip
-    return (*own, *held_out)
+    first, last = min(len(right), RIGHT), min(len(wrong), WRONG)
+    if wrong:
+        choice = msg(
+            f"The first {first} of {len(right):,} right ones and the first {last} of {len(wrong):,} wrong ones."
+        )
+    else:
+        choice = msg(f"The first {first} of {len(right):,} dates, all of which are right.")
+    return Samples((*own, *held_out), choice)
 
 
 def _machine(result: DemoResult, records: Records) -> Facts:
     finished = [record for record in records if record["kind"] == "finished"]
-    trained = f"{finished[-1]['seconds']:.0f} s in updates" if finished else ""
+    trained = msg(f"{finished[-1]['seconds']:.0f} s in updates") if finished else ""
     return (
-        (msg("processor"), f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores"),
+        (msg("processor"), msg(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores")),
         (msg("Python and torch"), f"{platform.python_version()}, {torch.__version__}"),
         (msg("training"), trained),
         (msg("translating the held-out dates"), f"{result.seconds:.1f} s"),

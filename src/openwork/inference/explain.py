@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from openwork.base.messages import msg
-from openwork.base.phrases import AsIs
+from openwork.base.phrases import Beside
 from openwork.bundles.bundle import Bundle
 from openwork.decoding.rescore import score_tokens, token_log_probabilities
 from openwork.decoding.scoring import allow, best_tokens, log_normaliser
@@ -68,7 +68,7 @@ def _explain_text(bundle: Bundle, text: str, selection: Selection) -> Trace:
     logits = trace_forward(model, recorder, source, given)
     _note_choice(recorder, logits, output, target)
     steps = select(recorder.steps, recorder.inner, selection)
-    return Trace("translation", AsIs(f"{text} → {translation.text}"), steps, ASSUMPTIONS)
+    return Trace("translation", Beside(text, translation.text), steps, ASSUMPTIONS)
 
 
 def _names(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[str, ...]:

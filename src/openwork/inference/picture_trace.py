@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from openwork.base.messages import msg
-from openwork.base.phrases import AsIs
+from openwork.base.phrases import Beside
 from openwork.bundles.bundle import Bundle
 from openwork.inference.explainable import check_reader_of_pictures
 from openwork.inference.labeller import most_probable
@@ -90,6 +90,6 @@ def explain_picture(bundle: Bundle, picture: Picture, selection: Selection) -> T
         recorder.note(name.removesuffix("weights") + "on_patches", ON_PATCHES[settings.pooling], shown[None], [name])
     through = reading_weights(rollout(list(found.values()))[None], settings.pooling)[:, 1:]
     recorder.note("rollout", ROLLOUT, through.unflatten(1, (rows, columns)), list(found))
-    title = AsIs(f"{picture if isinstance(picture, str) else 'picture'} → {names[0]}")
+    title = Beside(picture if isinstance(picture, str) else "picture", names[0])
     steps = select(recorder.steps, recorder.inner, selection)
     return Trace("picture", title, steps, ASSUMPTIONS, picture=pixels)

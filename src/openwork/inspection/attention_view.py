@@ -12,10 +12,11 @@ import numpy as np
 
 from openwork.base.messages import msg
 from openwork.base.pages import BLUE, PAPER, mixed, paint, readable_on, stroke
+from openwork.base.phrases import Beside
 from openwork.inspection.svg import Markup, element, figure, number, shortened, text_width
 
 CELL, SMALLEST_CELL = 34.0, 12.0
-WIDEST_GRID = 1000.0
+WIDEST, PHONE = 1200.0, 350.0  # of a picture, in pixels
 LABEL, SMALL = 13.0, 11.0
 EDGE = 18.0
 LONGEST_LABEL = 24
@@ -52,30 +53,35 @@ class AttentionMap(NamedTuple):
     row_title: str = ROW_TITLE
     column_title: str = COLUMN_TITLE
 
-    def drawn(self, translate: Callable[[str], str]) -> Markup:
+    def drawn(self, translate: Callable[[str], str], width: float = WIDEST) -> Markup:
         """The heat map as SVG. Each cell shows its exact value under the pointer.
 
-        ValueError: labels that do not fit the shape, or a weight outside 0..1.
+        Args:
+            translate: into the reader's language.
+            width: in pixels, of the whole picture; where many columns need more, their cells have the least size.
+
+        Raises:
+            ValueError: labels that do not fit the shape, or a weight outside 0..1.
         """
         _check(self)
-        return _drawn(self, *map(translate, (self.row_title, self.column_title, SCALE_TITLE)))
+        return _drawn(self, width, *map(translate, (self.row_title, self.column_title, SCALE_TITLE)))
 
 
-def _drawn(shown: AttentionMap, row_title: str, column_title: str, scale_title: str) -> Markup:
+def _drawn(shown: AttentionMap, widest: float, row_title: str, column_title: str, scale_title: str) -> Markup:
     title, weights, (rows, columns) = shown.title, shown.weights, shown.weights.shape
-    names = [" → ".join(map(visible, label)) for label in shown.rows]
+    names = [Beside(*map(visible, label)) for label in shown.rows]
     keys = [visible(label) for label in shown.columns]
-    cell = max(SMALLEST_CELL, min(CELL, WIDEST_GRID / max(columns, 1)))
     left = EDGE + 22 + max((text_width(shortened(name, LONGEST_LABEL), LABEL) for name in names), default=0)
+    cell = max(SMALLEST_CELL, min(CELL, (widest - left - EDGE) / max(columns, 1)))
     slope = max((text_width(shortened(key, LONGEST_LABEL), LABEL) for key in keys), default=0)
-    # Labels of one or two characters are upright above their column, longer ones lean.
+    # Single characters are upright above their column; longer labels lean where one of them is wider than a column.
     leaning = slope > cell
     top = 62 + (slope * 0.8 if leaning else LABEL) + 12
     grid_width, grid_height = columns * cell, rows * cell
     width = max(left + grid_width + EDGE + (slope * 0.6 if leaning else 0), left + 250)
     width = max(width, EDGE * 2 + text_width(title, 16))
     cells = [
-        _cell(float(weights[t, s]), left + s * cell, top + t * cell, cell, f"{names[t]} · {keys[s]}")
+        _cell(float(weights[t, s]), left + s * cell, top + t * cell, cell, Beside(names[t], keys[s], between=" · "))
         for t in range(rows)
         for s in range(columns)
     ]
@@ -84,8 +90,9 @@ def _drawn(shown: AttentionMap, row_title: str, column_title: str, scale_title: 
     ]
     for place, key in enumerate(keys):
         x, y = left + (place + 0.5) * cell, top - 7
-        turn = f"rotate(-55 {number(x)} {number(y)})" if leaning else None
-        labels.append(_label(key, "column", cell, x, y, "start" if leaning else "middle", turn))
+        leans = leaning and len(key) > 1
+        turn = f"rotate(-55 {number(x)} {number(y)})" if leans else None
+        labels.append(_label(key, "column", cell, x, y, "start" if leans else "middle", turn))
     centre = max(top + grid_height / 2, text_width(row_title, SMALL) / 2 + EDGE)
     side = {"text_anchor": "middle", "transform": f"translate({number(EDGE)} {number(centre)}) rotate(-90)"}
     parts = [
@@ -113,7 +120,9 @@ def _cell(weight: float, x: float, y: float, size: float, name: str) -> Markup:
     """A square whose opacity is the weight: one hue from the paper's colour to full, in both themes."""
     share = min(max(weight, 0.0), 1.0)
     look = {"fill_opacity": f"{share:.3f}", "data_weight": f"{weight:.6f}", **paint("blue")}
-    square = element("rect", element("title", f"{name}: {weight:.4f}"), x=x, y=y, width=size, height=size, **look)
+    square = element(
+        "rect", element("title", Beside(name, f"{weight:.4f}", between=": ")), x=x, y=y, width=size, height=size, **look
+    )
     if size < 28 or weight < 0.005:
         return square
     light = readable_on(mixed(BLUE.light, PAPER.light, share))

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from openwork.base.pages import paint, stroke
-from openwork.inspection.plots import Axis, axis_for, tick_text
-from openwork.inspection.svg import Markup, element, figure, shortened, text_width
+from openwork.base.phrases import Beside
+from openwork.inspection.plots import EDGE, SIZE, WIDTH, Axis, axis_for, tick_labels
+from openwork.inspection.svg import Markup, element, figure, heading, shortened, text_width
 
-PLOT, ROW, TOP, BOTTOM = 480.0, 30.0, 48.0, 52.0
-EDGE = 18.0
-SMALL, NORMAL = 12.0, 14.0
-LONGEST_NAME = 48
+# As wide as a chart, which fits a phone: the name of a row stands above its line.
+ROW, TOP, BOTTOM, MARGIN = 44.0, 44.0, 52.0, 16.0
+LONGEST_NAME = 50
 
 
 @dataclass(frozen=True)
@@ -35,33 +35,35 @@ class IntervalChart(NamedTuple):
         """The picture as SVG, with its words in the reader's language."""
         title, x_label = map(translate, (self.title, self.x_label))
         names = [shortened(translate(row.name), LONGEST_NAME) for row in self.rows]
-        left = EDGE + 12 + max((text_width(name, SMALL) for name in names), default=0.0)
-        height = TOP + ROW * max(len(self.rows), 1) + BOTTOM
+        above, lower = heading(title, EDGE, 22, WIDTH - 2 * EDGE)
+        top = TOP + lower
+        height = top + ROW * max(len(self.rows), 1) + BOTTOM
         shown = [value for row in self.rows for value in (*row.values, row.mean, *(row.interval or ()))]
-        across = axis_for(shown, left, left + PLOT, rounded=True)
+        across = axis_for(shown, MARGIN, WIDTH - MARGIN, rounded=True)
         parts = [
-            element("text", title, x=EDGE, y=24, font_size=16, font_weight=600, **paint("ink")),
-            *_frame(across, height - BOTTOM, x_label),
-            *(_row(row, names[place], TOP + ROW * (place + 0.5), across) for place, row in enumerate(self.rows)),
+            above,
+            *_frame(across, top - 6, height - BOTTOM, x_label),
+            *(_row(row, names[place], top + ROW * place, across) for place, row in enumerate(self.rows)),
         ]
-        return figure(across.end + EDGE, height, title, *parts)
+        return figure(WIDTH, height, title, *parts)
 
 
-def _frame(across: Axis, bottom: float, x_label: str) -> list[Markup]:
+def _frame(across: Axis, top: float, bottom: float, x_label: str) -> list[Markup]:
     """The grid and the ticks, and the title of the axis."""
-    parts = []
-    for value in across.ticks():
-        x = across.pixel(value)
-        parts.append(element("line", x1=x, x2=x, y1=TOP - 6, y2=bottom, **stroke("rule")))
-        place = {"x": x, "y": bottom + 19, "text_anchor": "middle", "font_size": SMALL}
-        parts.append(element("text", tick_text(value), data_part="x-tick", **place, **paint("muted")))
-    middle = {"x": (across.start + across.end) / 2, "y": bottom + 40, "text_anchor": "middle", "font_size": NORMAL}
+    lines = (
+        element("line", x1=x, x2=x, y1=top, y2=bottom, **stroke("rule")) for x in map(across.pixel, across.ticks())
+    )
+    parts = [*lines, *tick_labels(across, bottom + 19)]
+    middle = {"x": (across.start + across.end) / 2, "y": bottom + 40, "text_anchor": "middle", "font_size": SIZE}
     return [*parts, element("text", x_label, data_part="x-label", **middle, **paint("ink"))]
 
 
-def _row(row: IntervalRow, name: str, y: float, across: Axis) -> Markup:
-    parts = [element("title", row.name)]
-    place = {"x": across.start - 10, "y": y + 4, "text_anchor": "end", "font_size": SMALL}
+def _row(row: IntervalRow, name: str, top: float, across: Axis) -> Markup:
+    """The name, and its line below; over the lines of the grid the name has the paper behind it."""
+    parts, y = [element("title", row.name)], top + 0.68 * ROW
+    place = {"x": EDGE, "y": top + 14, "font_size": SIZE}
+    behind = {"x": EDGE, "y": top, "width": text_width(name, SIZE), "height": 18}
+    parts.append(element("rect", **behind, **paint("paper")))
     parts.append(element("text", name, data_part="name", **place, **paint("ink")))
     if row.interval and all(map(across.shows, row.interval)):
         low, high = map(across.pixel, row.interval)
@@ -74,6 +76,6 @@ def _row(row: IntervalRow, name: str, y: float, across: Axis) -> Markup:
     ]  # fmt: skip
     if across.shows(row.mean):
         x = across.pixel(row.mean)
-        label = element("title", f"{row.name}: {row.mean:.6g}")
+        label = element("title", Beside(row.name, f"{row.mean:.6g}", between=": "))
         parts.append(element("rect", label, x=x - 2, y=y - 8, width=4, height=16, data_part="mean", **paint("blue")))
     return element("g", *parts, data_row=row.name)

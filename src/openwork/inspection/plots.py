@@ -6,11 +6,16 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from openwork.base.pages import SERIES, paint, stroke
-from openwork.inspection.svg import Markup, element, figure, number, text_width
+from openwork.base.phrases import Beside
+from openwork.inspection.svg import Markup, element, figure, heading, number, shortened, text_width
 
-WIDTH, HEIGHT = 640.0, 340.0
-LEFT, RIGHT, TOP, BOTTOM = 74.0, 18.0, 66.0, 52.0
-SMALL, NORMAL = 12.0, 14.0
+# So narrow that on a phone, where it shrinks to some 350 pixels, its smallest text has 10.
+WIDTH, HEIGHT = 440.0, 310.0
+LEFT, RIGHT, TOP, BOTTOM = 70.0, 18.0, 62.0, 50.0
+EDGE, SAMPLE, LINE = 5.0, 26.0, 18.0  # of the legend: where it begins, the length of a line, the height of a row
+SIZE = 13.0  # of all text but the title
+LONGEST_NAME = 46  # characters, in the legend
+GAP = 5.0  # at least, between two numbers below an axis
 # Up to this many points, each is drawn and shows its value; a longer curve is a line only.
 MOST_DOTS = 60
 # Far outside of these, differences and logarithms of 64-bit numbers break down.
@@ -86,27 +91,37 @@ class Chart(NamedTuple):
         points += [(x, y) for one in series for x, *edges in one.band for y in edges if math.isfinite(x + y)]
         across = axis_for([x for x, _ in points], LEFT, WIDTH - RIGHT, logarithmic=self.log_x)
         upward = axis_for([y for _, y in points], HEIGHT - BOTTOM, TOP, logarithmic=self.log_y, rounded=True)
+        above, lower = heading(title, EDGE, 22, WIDTH - 2 * EDGE)
+        legend, lower = _legend(series, lower)
         parts = [
-            element("text", title, x=LEFT, y=24, font_size=16, font_weight=600, **paint("ink")),
-            _legend(series),
             *_frame(across, upward, x_label, y_label),
             *(_curve(one, place, across, upward) for place, one in enumerate(series)),
         ]
         if not points:
             middle = {"x": (LEFT + WIDTH - RIGHT) / 2, "y": (TOP + HEIGHT - BOTTOM) / 2}
-            parts.append(element("text", "no data", text_anchor="middle", font_size=NORMAL, **middle, **paint("muted")))
-        return figure(WIDTH, HEIGHT, title, *parts)
+            parts.append(element("text", "no data", text_anchor="middle", font_size=SIZE, **middle, **paint("muted")))
+        plot = element("g", *parts, transform=f"translate(0 {number(lower)})" if lower else None)
+        return figure(WIDTH, HEIGHT + lower, title, above, legend, plot)
 
 
-def _legend(series: Sequence[Series]) -> Markup:
-    entries, x = [], LEFT
+def _legend(series: Sequence[Series], y: float) -> tuple[Markup, float]:
+    """The legend, `y` lower than below a title of one line, and how much lower the plot is: it has as many rows as its
+    names need.
+    """
+    entries, x = [], EDGE
     for place, one in enumerate(series):
         role, dashes = SERIES[place % len(SERIES)]
-        sample = element("line", x1=x, x2=x + 26, y1=44, y2=44, stroke_dasharray=dashes, **stroke(role), stroke_width=2)
-        name = element("text", one.name, x=x + 32, y=48, font_size=SMALL, **paint("ink"))
-        entries += [sample, name]
-        x += 32 + text_width(one.name, SMALL) + 22
-    return element("g", *entries, data_part="legend")
+        name = shortened(one.name, LONGEST_NAME)
+        width = SAMPLE + 6 + text_width(name, SIZE)
+        if x > EDGE and x + width > WIDTH - EDGE:
+            x, y = EDGE, y + LINE
+        ends = {"x1": x, "x2": x + SAMPLE, "y1": y + 41, "y2": y + 41}
+        sample = element("line", **ends, stroke_dasharray=dashes, **stroke(role), stroke_width=2)
+        whole = Markup("") if name == one.name else element("title", one.name)
+        place_of = {"x": x + SAMPLE + 6, "y": y + 45, "font_size": SIZE}
+        entries += [sample, element("text", whole, name, **place_of, **paint("ink"))]
+        x += width + 16
+    return element("g", *entries, data_part="legend"), y
 
 
 def _frame(across: Axis, upward: Axis, x_label: str, y_label: str) -> list[Markup]:
@@ -116,20 +131,34 @@ def _frame(across: Axis, upward: Axis, x_label: str, y_label: str) -> list[Marku
     for value in upward.ticks():
         y = upward.pixel(value)
         parts.append(element("line", x1=LEFT, x2=right, y1=y, y2=y, **stroke("rule")))
-        place = {"x": LEFT - 8, "y": y + 4, "text_anchor": "end", "font_size": SMALL}
+        place = {"x": LEFT - 8, "y": y + 4, "text_anchor": "end", "font_size": SIZE}
         parts.append(element("text", tick_text(value), data_part="y-tick", **place, **paint("muted")))
-    for value in across.ticks():
-        x = across.pixel(value)
-        parts.append(element("line", x1=x, x2=x, y1=bottom, y2=bottom + 5, **stroke("muted")))
-        place = {"x": x, "y": bottom + 19, "text_anchor": "middle", "font_size": SMALL}
-        parts.append(element("text", tick_text(value), data_part="x-tick", **place, **paint("muted")))
+    parts += [
+        element("line", x1=x, x2=x, y1=bottom, y2=bottom + 5, **stroke("muted"))
+        for x in map(across.pixel, across.ticks())
+    ]
+    parts += tick_labels(across, bottom + 19)
     parts.append(element("line", x1=LEFT, x2=right, y1=bottom, y2=bottom, **stroke("muted")))
     middle, half_up = (LEFT + right) / 2, (TOP + bottom) / 2
-    below = {"x": middle, "y": HEIGHT - 12, "text_anchor": "middle", "font_size": NORMAL}
+    below = {"x": middle, "y": HEIGHT - 11, "text_anchor": "middle", "font_size": SIZE}
     parts.append(element("text", x_label, data_part="x-label", **below, **paint("ink")))
-    beside = {"text_anchor": "middle", "font_size": NORMAL, "transform": f"translate(18 {number(half_up)}) rotate(-90)"}
+    beside = {"text_anchor": "middle", "font_size": SIZE, "transform": f"translate(16 {number(half_up)}) rotate(-90)"}
     parts.append(element("text", y_label, data_part="y-label", **beside, **paint("ink")))
     return parts
+
+
+def tick_labels(across: Axis, y: float) -> list[Markup]:
+    """The numbers below an axis that goes across, without those that would touch the one before."""
+    labels: list[Markup] = []
+    free = -math.inf
+    for value in across.ticks():
+        shown = tick_text(value)
+        x, half = across.pixel(value), text_width(shown, SIZE) / 2
+        if x - half >= free:
+            place = {"x": x, "y": y, "text_anchor": "middle", "font_size": SIZE}
+            labels.append(element("text", shown, data_part="x-tick", **place, **paint("muted")))
+            free = x + half + GAP
+    return labels
 
 
 def _curve(series: Series, place: int, across: Axis, upward: Axis) -> Markup:
@@ -147,7 +176,7 @@ def _curve(series: Series, place: int, across: Axis, upward: Axis) -> Markup:
     dotted = shown if len(shown) <= MOST_DOTS else [run[0] for run in runs if len(run) == 1]
     dots = [
         element("circle", element("title", label), cx=across.pixel(x), cy=upward.pixel(y), r=2.6, **paint(role))
-        for label, x, y in ((f"{series.name}: {tick_text(x)}, {y:.6g}", x, y) for x, y in dotted)
+        for label, x, y in ((Beside(series.name, f"{tick_text(x)}, {y:.6g}", between=": "), x, y) for x, y in dotted)
     ]
     path = element(
         "path", d=" ".join(lines), stroke_dasharray=dashes, stroke_linejoin="round", **stroke(role), stroke_width=2

@@ -4,10 +4,10 @@ import base64
 import hashlib
 import re
 from functools import cache
-from importlib.resources import files
 
 from starlette.responses import HTMLResponse
 
+from openwork.base.pages import render
 from openwork.inspection.page import SERVED, app_page, page_policy
 from openwork.serving.bodies.translation import BundleAnswer
 
@@ -23,10 +23,10 @@ def translator_page(bundles: list[BundleAnswer], *, needs_token: bool) -> HTMLRe
 @cache
 def docs_page() -> HTMLResponse:
     """The page, with a policy under which its own script and style run and no other."""
-    content = (files("openwork") / "templates" / "interface.html").read_text(encoding="utf-8")
+    content = render("interface.html", title="openwork: the interface of this server")
     policy = (
         f"default-src 'none'; script-src {_hash(content, 'script')}; style-src {_hash(content, 'style')}; "
-        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
     return HTMLResponse(content, headers={"content-security-policy": policy})
 

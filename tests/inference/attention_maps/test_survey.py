@@ -13,7 +13,7 @@ from openwork.inference.attention_maps import survey as surveying
 from openwork.inference.attention_maps.capture import SentenceAttention, capture
 from openwork.inference.attention_maps.maps import LayerMap
 from openwork.inference.attention_maps.pieces import SourcePiece
-from openwork.inference.attention_maps.relations import Relation, read_relations
+from openwork.inference.attention_maps.relations import WordRelation, read_relations
 from openwork.inference.attention_maps.survey import sign_flip_p, survey
 from openwork.inference.attention_maps.words import words_of
 
@@ -23,8 +23,8 @@ LINES = "# what it stands for\n\npronoun\tthe cat saw it and it ran\tit#2\tcat\n
 def test_a_list_is_read(tmp_path: Path) -> None:
     (tmp_path / "list.tsv").write_text(LINES, encoding="utf-8")
     assert read_relations(tmp_path / "list.tsv") == [
-        Relation("pronoun", "the cat saw it and it ran", (19, 21), (4, 7)),
-        Relation("pronoun", "猫追狗，它跑", (4, 5), (0, 1)),
+        WordRelation("pronoun", "the cat saw it and it ran", (19, 21), (4, 7)),
+        WordRelation("pronoun", "猫追狗，它跑", (4, 5), (0, 1)),
     ]
 
 
@@ -64,9 +64,9 @@ def test_weights_by_hand(monkeypatch: pytest.MonkeyPatch, tiny_bundle: Bundle) -
     rows = [[0.2, 0.1, 0.2, 0.4, 0.1], [0.1, 0.2, 0.0, 0.6, 0.1], *[[0.2] * 5] * 3]
     monkeypatch.setattr(surveying, "capture", lambda bundle, text: sentence(rows))
     assert words_of("ab c d") == [(0, 2), (3, 4), (5, 6)]
-    (one,) = survey(tiny_bundle, [Relation("r", "ab c d", (0, 2), (5, 6))])
+    (one,) = survey(tiny_bundle, [WordRelation("r", "ab c d", (0, 2), (5, 6))])
     assert (one.weight, one.chance, one.most) == pytest.approx((0.5, 0.1, 1.0)) and one.pairs == 1
-    (back,) = survey(tiny_bundle, [Relation("r", "ab c d", (0, 2), (3, 4))])
+    (back,) = survey(tiny_bundle, [WordRelation("r", "ab c d", (0, 2), (3, 4))])
     assert (back.weight, back.chance, back.most) == pytest.approx((0.1, 0.5, 0.0))
 
 
@@ -82,7 +82,7 @@ def test_a_head_that_connects_is_found(monkeypatch: pytest.MonkeyPatch, tiny_bun
         return SentenceAttention("a b c", "x", pieces, (), (LayerMap("encoder", 0, weights),), (), ())
 
     monkeypatch.setattr(surveying, "capture", captured)
-    found = survey(tiny_bundle, [Relation("r", f"a b c{number}", (0, 1), (2, 3)) for number in range(20)])
+    found = survey(tiny_bundle, [WordRelation("r", f"a b c{number}", (0, 1), (2, 3)) for number in range(20)])
     assert [one.head for one in found] == [0, 1] and found[0].p < 0.001 < 0.05 < found[1].p
     assert found[0].weight == pytest.approx(0.85) and found[0].chance == pytest.approx(0.05) and found[0].most == 1
 
@@ -103,4 +103,4 @@ def test_an_encoder_that_does_not_attend_is_refused() -> None:
     from inference.attention_maps.bundles import bundle_of
 
     with pytest.raises(UsageError):
-        survey(bundle_of(kind="recurrent", width=8), [Relation("r", "a b c", (0, 1), (2, 3))])
+        survey(bundle_of(kind="recurrent", width=8), [WordRelation("r", "a b c", (0, 1), (2, 3))])

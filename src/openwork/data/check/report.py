@@ -130,7 +130,7 @@ def note_lines(report: Report) -> Iterator[str]:
 
 
 def page_of(report: Report, language: str) -> str:
-    parts = {"title": "what is wrong with the corpus", "splits": report.splits, "notes": list(note_lines(report))}
+    parts = {"title": msg("What is wrong with the corpus"), "splits": report.splits, "notes": list(note_lines(report))}
     return render("data_check.html", language, kinds=_kinds, **parts)
 
 

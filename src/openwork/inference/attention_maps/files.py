@@ -5,7 +5,7 @@ import io
 from collections.abc import Callable
 
 from openwork.base.messages import msg
-from openwork.base.phrases import AsIs
+from openwork.base.phrases import Beside
 from openwork.bundles.settings import BundleSettings
 from openwork.inference.attention_maps.asking import AttentionFindings
 from openwork.inference.attention_maps.chosen import ChosenMap
@@ -24,7 +24,7 @@ FORMULAS = tuple("=+-@\t\r")
 def page(found: AttentionFindings, settings: BundleSettings, language: str) -> str:
     """One HTML file that opens without a network."""
     languages = [settings.source_language or "", settings.target_language or ""]
-    title = AsIs(f"{found.sentence.source} → {found.sentence.translation}")
+    title = Beside(found.sentence.source, found.sentence.translation)
     return app_page(title, {"attention": {**found.to_json(), "languages": languages}}, language)
 
 

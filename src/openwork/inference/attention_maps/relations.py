@@ -14,7 +14,7 @@ _NUMBERED = re.compile(r"(.+)#([1-9][0-9]?)")
 
 
 @dataclass(frozen=True)
-class Relation:
+class WordRelation:
     """Two words of a sentence that belong together: characters (first, the one after the last) of each.
 
     Whether a head connects them is asked of the weights from `source` to `target`.
@@ -26,37 +26,43 @@ class Relation:
     target: tuple[int, int]
 
 
-def read_relations(path: Path) -> list[Relation]:
+def read_relations(path: Path) -> list[WordRelation]:
     """The relations of a file: on each line a name, a sentence, and two of its words, with tabs between.
 
     A word that stands there several times has its number behind it: it#2. Empty lines, and those that begin with #, are
     left out. DataError names the line of what cannot be read.
     """
     found = list(_relations(path))
-    if not found or len(found) > MOST:
+    if not found:
         raise DataError(
-            f"{path}: {len(found):,} relations" if found else f"{path}: no relation",
-            why=f"{MOST:,} is the most" if found else "",
+            f"{path} has no relation",
             hint="write a name, a sentence and two of its words on each line, with tabs between",
             code="D191",
+        )
+    if len(found) > MOST:
+        raise DataError(
+            f"{path} has {len(found):,} relations",
+            why=f"each needs a pass of the model; {MOST:,} are the most",
+            hint="take a part of them",
+            code="D193",
         )
     return found
 
 
-def _relations(path: Path) -> Iterator[Relation]:
+def _relations(path: Path) -> Iterator[WordRelation]:
     for number, line in enumerate(read_lines(path), start=1):
         if not line.strip() or line.startswith("#"):
             continue
         parts = line.split("\t")
         if len(parts) != COLUMNS or not all(part.strip() for part in parts):
-            raise _unreadable(path, number, f"{len(parts)} columns, some of them empty or not {COLUMNS}")
+            raise _unreadable(path, number, f"{len(parts)} columns, where {COLUMNS} are wanted, none of them empty")
         name, sentence, *words = parts
         places = [_place(sentence, word) for word in words]
         for word, place in zip(words, places, strict=True):
             if place is None:
                 raise _unreadable(path, number, f"{word!r} is no part of {sentence!r}")
         source, target = (place for place in places if place is not None)
-        yield Relation(name, sentence, source, target)
+        yield WordRelation(name, sentence, source, target)
 
 
 def _place(sentence: str, word: str) -> tuple[int, int] | None:

@@ -16,7 +16,7 @@ from openwork.base.messages import msg
 from openwork.bundles.bundle import Bundle
 from openwork.inference.attention_maps.capture import SentenceAttention, capture, no_attention
 from openwork.inference.attention_maps.chosen import TITLES
-from openwork.inference.attention_maps.relations import Relation
+from openwork.inference.attention_maps.relations import WordRelation
 from openwork.inference.attention_maps.words import pieces_of, words_of
 from openwork.metrics.estimates import holm
 
@@ -49,7 +49,7 @@ class HeadOnRelation:
         return asdict(self)
 
 
-def survey(bundle: Bundle, relations: Sequence[Relation]) -> list[HeadOnRelation]:
+def survey(bundle: Bundle, relations: Sequence[WordRelation]) -> list[HeadOnRelation]:
     """Each head on each relation, the largest difference from chance first.
 
     Args:
@@ -70,7 +70,7 @@ def survey(bundle: Bundle, relations: Sequence[Relation]) -> list[HeadOnRelation
     return sorted(corrected, key=lambda one: one.chance - one.weight)
 
 
-def _measured(found: SentenceAttention, relation: Relation) -> NDArray[np.float64]:
+def _measured(found: SentenceAttention, relation: WordRelation) -> NDArray[np.float64]:
     """Of each head (layer, head, 3): the weight of the pair, the mean of other words, and whether none has more."""
     spans = [piece.place for piece in found.source_pieces]
     rows, columns = pieces_of(relation.source, spans), pieces_of(relation.target, spans)
@@ -99,9 +99,10 @@ def _heads(name: str, measured: NDArray[np.float64]) -> list[HeadOnRelation]:
     p = sign_flip_p(differences).reshape(layers, heads)
     means = measured.mean(0)
     return [
-        HeadOnRelation(name, pairs, layer, head, *map(float, means[layer, head]), float(p[layer, head]))
+        HeadOnRelation(name, pairs, layer, head, weight, chance, most, float(p[layer, head]))
         for layer in range(layers)
         for head in range(heads)
+        for weight, chance, most in [means[layer, head].tolist()]
     ]
 
 

@@ -5,7 +5,7 @@ import hashlib
 import json
 from typing import Any
 
-from openwork.base.pages import translator
+from openwork.base.pages import isolated, translator
 
 
 def script_hash(script: str) -> str:
@@ -26,5 +26,5 @@ def script_text(content: dict[str, Any]) -> str:
 
 
 def in_both_languages(sentence: str) -> dict[str, str]:
-    """A sentence of the catalogue, or any other text, in each language of the page."""
-    return {language: translator(language)(sentence) if sentence else "" for language in ("en", "zh")}
+    """A sentence of the catalogue, or any other text, in each language of the page; isolated if from right to left."""
+    return {language: isolated(translator(language)(sentence)) if sentence else "" for language in ("en", "zh")}

@@ -39,7 +39,7 @@ class PrintedValue(BaseModel):
     reason: InBothLanguages
 
 
-class Claim(BaseModel):
+class TestedClaim(BaseModel):
     """What a source document says of the value; a translation has none."""
 
     document: str
@@ -67,7 +67,7 @@ class TracedStep(BaseModel):
     isDouble: bool = Field(description="64 bits a number, not 32")
     value: str = Field(description="base64 of little-endian floats")
     printed: list[PrintedValue]
-    said: list[Claim]
+    said: list[TestedClaim]
 
 
 class TraceAnswer(BaseModel):
