@@ -56,6 +56,7 @@ OUTPUTS: dict[tuple[str, str], Arguments] = {
     ("attention", "html"): ("home/bundle", "a b"),
     ("attention", "svg"): ("home/bundle", "a b"),
     ("attention", "csv"): ("home/bundle", "a b"),
+    ("info", "html"): ("home/bundle",),
     ("study", "html"): ("score-scale",),
 }
 FILES = {output for output in OUTPUTS if output[1] != "out" or output[0] in ("shortlist", "config from")}

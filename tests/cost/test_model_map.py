@@ -121,6 +121,8 @@ def test_the_boxes_of_the_family_differ_as_the_models_do() -> None:
         {"layer_sharing": True}, {"tying": "none", "output_bias": True}, {"attention": "additive"},
         {"attention": "relu"}, {"attention": "linear"}, {"positions": "relative"}, {"feedforward": "convolution"},
         {"feedforward_rank": 4}, {"normalisation": "batch"},
+        {"attention_pattern": "window"}, {"attention_pattern": "blocks"},
+        {"attention_pattern": "low-rank", "positions": "learned", "maximum_length": 20},
     ],
     ids=str,
 )  # fmt: skip
