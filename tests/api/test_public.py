@@ -178,7 +178,7 @@ def test_an_explanation_shows_itself(en_de: Path) -> None:
     assert repr(found).startswith("Explanation(") and "softmax" in str(found)
     assert repr(found.trace).startswith("Trace('translation', ") and len(repr(found.trace)) < 60
     assert repr(found.trace.step("chosen")).startswith("Step('chosen', position ")
-    assert found._repr_html_().startswith("<!doctype html>")
+    assert found._repr_html_().startswith("<iframe srcdoc=")
 
 
 @pytest.mark.slow
@@ -249,6 +249,6 @@ def test_a_search_is_shown_as_text_as_a_tree_and_as_json(en_de: Path) -> None:
     assert [one.text for one in shown.translations] == [translator.translate("a b c", beam=3).text]
     assert shown.to_json()["beam"] == 3 and len(shown.to_json()["nodes"]) == len(shown.tree.nodes)
     assert "├─" in str(shown) and str(shown).splitlines()[-1].endswith(shown.tree.finished[-1].text)
-    assert shown._repr_html_().startswith("<ul><li") and repr(shown).startswith("SearchedText(")
+    assert shown._repr_html_().startswith("<iframe srcdoc=") and repr(shown).startswith("SearchedText(")
     with pytest.raises(UsageError):
         translator.search_tree(" ")

@@ -58,6 +58,7 @@ OUTPUTS: dict[tuple[str, str], Arguments] = {
     ("attention", "csv"): ("home/bundle", "a b"),
     ("info", "html"): ("home/bundle",),
     ("study", "html"): ("score-scale",),
+    ("beam", "html"): ("home/bundle", "a b"),
 }
 FILES = {output for output in OUTPUTS if output[1] != "out" or output[0] in ("shortlist", "config from")}
 EXPERIMENT = """

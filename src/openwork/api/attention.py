@@ -6,21 +6,29 @@ from dataclasses import dataclass
 from typing import Any
 
 from openwork.base.messages import catalogue, find_language
+from openwork.inference.attention_maps.asking import AttentionFindings
 from openwork.inference.attention_maps.capture import SentenceAttention
 from openwork.inference.attention_maps.chosen import ChosenMap
-from openwork.inference.attention_maps.files import picture
+from openwork.inference.attention_maps.files import page
 from openwork.inference.attention_maps.maps import LayerMap
 from openwork.inference.attention_maps.text import attention_text
+from openwork.inspection.page import in_a_frame
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AttentionReport:
-    """The weights of a sentence: `print` writes the mean of the cross-attention, and a notebook shows it as a picture.
+    """The weights of a sentence: `print` writes the mean of the cross-attention, and a notebook shows the page.
 
-    `sentence` has the pieces of both sides, with their characters and log-probabilities.
+    `languages` are those of source and target; empty where the bundle does not say them.
     """
 
-    sentence: SentenceAttention
+    findings: AttentionFindings
+    languages: tuple[str, str]
+
+    @property
+    def sentence(self) -> SentenceAttention:
+        """The pieces of both sides, with their characters and log-probabilities."""
+        return self.findings.sentence
 
     @property
     def maps(self) -> tuple[LayerMap, ...]:
@@ -36,10 +44,10 @@ class AttentionReport:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for JSON; weights in 16 bits, so that none differs by more than 7.7e-6."""
-        return self.sentence.to_json()
+        return self.findings.to_json()
 
     def _repr_html_(self) -> str:
-        return picture(ChosenMap.of(self.sentence, "cross"), catalogue(find_language(os.environ)).translate)
+        return in_a_frame(page(self.findings, self.languages, find_language(os.environ)))
 
     def __str__(self) -> str:
         translate = catalogue(find_language(os.environ)).translate

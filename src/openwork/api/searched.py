@@ -8,10 +8,11 @@ from typing import Any
 from openwork.base.messages import catalogue, find_language
 from openwork.bundles.bundle import Bundle
 from openwork.decoding.search_tree import SearchTree
-from openwork.inference.searches.html import tree_html
+from openwork.inference.searches.html import search_page
 from openwork.inference.searches.recorded import record_search
 from openwork.inference.searches.text import search_text
 from openwork.inference.translation import Translation
+from openwork.inspection.page import in_a_frame
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class SearchedText:
         return self.tree.to_json()
 
     def _repr_html_(self) -> str:
-        return tree_html(self.tree, catalogue(find_language(os.environ)).translate)
+        return in_a_frame(search_page(self.tree, find_language(os.environ)))
 
     def __str__(self) -> str:
         translate = catalogue(find_language(os.environ)).translate

@@ -103,8 +103,9 @@ def attention(
     has_flow = as_json or files.html is not None
     question = AttentionQuestion(more.translation, why=more.why, flow=has_flow, without=head)
     found = ask_attention(loaded, sentence, question)
+    languages = (loaded.settings.source_language or "", loaded.settings.target_language or "")
     chosen = ChosenMap.of(found.sentence, shown.kind, shown.layer, shown.head)
-    _write(files.html, lambda: page(found, loaded.settings, find_language(os.environ)))
+    _write(files.html, lambda: page(found, languages, find_language(os.environ)))
     _write(files.svg, lambda: picture(chosen, translated))
     _write(files.csv, lambda: table(chosen))
     if as_json:

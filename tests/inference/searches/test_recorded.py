@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 from typing import Any
 
 import pytest
@@ -14,8 +13,6 @@ from openwork.bundles.bundle import Bundle
 from openwork.decoding.rescore import score_tokens
 from openwork.decoding.search_tree import SearchTree
 from openwork.inference.scorer import Scorer
-from openwork.inference.searches.html import tree_html
-from openwork.inference.searches.outline import outline, reasons
 from openwork.inference.searches.recorded import record_search, recorded
 from openwork.inference.settings import settings_over
 from openwork.inference.translator import BatchTranslator
@@ -133,37 +130,3 @@ def test_other_models_do_not_search(bundles: dict[str, Bundle]) -> None:
     with pytest.raises(UsageError) as refused:
         record_search(bundle_of(kind="decoder", **LAYERS), "a b")
     assert refused.value.code == "U156" and "openwork complete" in refused.value.why
-
-
-class Items(HTMLParser):
-    """The text of each list item with the number of items that it lies in, and whether all are closed."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.items: list[tuple[int, str]] = []
-
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        self.open.append(tag)
-        if tag == "li":
-            self.items.append((self.open.count("li"), ""))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if "li" in self.open:
-            self.items[-1] = (self.items[-1][0], self.items[-1][1] + data)
-
-
-def test_a_notebook_shows_the_tree() -> None:
-    hostile = "<img src=x onerror=alert(1)>"
-    tree = record_search(bundle_of(), "a b c", {"beam": 3}).tree
-    tree = replace(tree, nodes=(*tree.nodes[:2], replace(tree.nodes[2], piece=hostile), *tree.nodes[3:]))
-    parser = Items()
-    parser.feed(str(tree_html(tree, lambda text: text)))
-    entries = list(outline(tree))
-    assert parser.open == [] and [depth for depth, _ in parser.items] == [len(one.lasts) + 1 for one in entries]
-    assert any(hostile.replace(" ", "␣") in text for _, text in parser.items)
-    for (_, text), entry in zip(parser.items, entries, strict=True):
-        assert entry.node is None or (f"{entry.node.score:z.4f}" in text and reasons(tree)[entry.node.id] in text)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from openwork.base.messages import msg
 from openwork.base.phrases import Beside
-from openwork.bundles.settings import BundleSettings
 from openwork.inference.attention_maps.asking import AttentionFindings
 from openwork.inference.attention_maps.chosen import ChosenMap
 from openwork.inference.attention_maps.maps import Kind
@@ -21,9 +20,8 @@ AXES: dict[Kind, tuple[str, str]] = {
 FORMULAS = tuple("=+-@\t\r")
 
 
-def page(found: AttentionFindings, settings: BundleSettings, language: str) -> str:
-    """One HTML file that opens without a network."""
-    languages = [settings.source_language or "", settings.target_language or ""]
+def page(found: AttentionFindings, languages: tuple[str, str], language: str) -> str:
+    """One HTML file that opens without a network. `languages`: of source and target; empty where nobody knows."""
     title = Beside(found.sentence.source, found.sentence.translation)
     return app_page(title, {"attention": {**found.to_json(), "languages": languages}}, language)
 
