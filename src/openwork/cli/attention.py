@@ -80,12 +80,12 @@ def attention(
     """
     if more.relations is not None:
         if sentence is not None or files != Files() or (shown, more) != (Map(), More(relations=more.relations)):
-            raise UsageError("--relations goes with --json alone", hint="leave the other options out", code="U166")
+            raise UsageError("--relations goes with --json alone", hint="leave the other options out", code="U159")
         _survey(bundle, more.relations, as_json=as_json)
         return
     if sentence is None:
         raise UsageError(
-            "there is no sentence to look at", hint='write: openwork attention BUNDLE "Ein Hund."', code="U167"
+            "there is no sentence to look at", hint='write: openwork attention BUNDLE "Ein Hund."', code="U160"
         )
     from openwork.base.messages import find_language
     from openwork.base.outputs import check_file, is_page

@@ -77,7 +77,7 @@ def _write_map(names: list[str], html: Path, *, is_alone: bool) -> None:
             "--html is for one model",
             why="the page has the other members of the family beside it",
             hint="write: openwork info paper-base --html map.html",
-            code="U164",
+            code="U158",
         )
     check_file(html, is_page, [Path(names[0])] if Path(names[0]).exists() else [])
     from openwork.cost.model_map.family import map_page, named_map

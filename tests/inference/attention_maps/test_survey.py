@@ -96,7 +96,7 @@ def test_the_command(call: Call, bundle_folder: Path, tiny_bundle: Bundle, tmp_p
     assert f"{rows[0]['weight']:.3f}" in shown.splitlines()[1] and "chance" in shown.splitlines()[0]
     both = call("attention", bundle_folder, "a b", "--relations", tmp_path / "list.tsv")
     none = call("attention", bundle_folder)
-    assert (both.code, none.code) == (2, 2) and "U166" in both.err and "U167" in none.err
+    assert (both.code, none.code) == (2, 2) and "U159" in both.err and "U160" in none.err
 
 
 def test_an_encoder_that_does_not_attend_is_refused() -> None:

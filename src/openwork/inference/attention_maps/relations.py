@@ -37,14 +37,14 @@ def read_relations(path: Path) -> list[WordRelation]:
         raise DataError(
             f"{path} has no relation",
             hint="write a name, a sentence and two of its words on each line, with tabs between",
-            code="D191",
+            code="D188",
         )
     if len(found) > MOST:
         raise DataError(
             f"{path} has {len(found):,} relations",
             why=f"each needs a pass of the model; {MOST:,} are the most",
             hint="take a part of them",
-            code="D193",
+            code="D190",
         )
     return found
 
@@ -82,5 +82,5 @@ def _unreadable(path: Path, number: int, why: str) -> DataError:
         f"{path}, line {number}: this is no relation",
         why=why,
         hint="write a name, a sentence and two of its words, with tabs between; of a word that is there twice it#2",
-        code="D192",
+        code="D189",
     )
