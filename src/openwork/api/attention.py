@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from openwork.base.messages import catalogue, find_language
-from openwork.inference.attention_maps.asking import AttentionFindings
+from openwork.bundles.bundle import Bundle
+from openwork.inference.attention_maps.asking import AttentionFindings, AttentionQuestion, ask_attention
 from openwork.inference.attention_maps.capture import SentenceAttention
 from openwork.inference.attention_maps.chosen import ChosenMap
 from openwork.inference.attention_maps.files import page
@@ -24,6 +25,13 @@ class AttentionReport:
 
     findings: AttentionFindings
     languages: tuple[str, str]
+
+    @classmethod
+    def of(cls, bundle: Bundle, text: str, translation: str | None) -> "AttentionReport":
+        """Of a text and a translation, or of the bundle's own; errors as of `ask_attention`."""
+        settings = bundle.settings
+        languages = (settings.source_language or "", settings.target_language or "")
+        return cls(ask_attention(bundle, text, AttentionQuestion(translation)), languages)
 
     @property
     def sentence(self) -> SentenceAttention:

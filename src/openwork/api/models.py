@@ -14,7 +14,6 @@ from openwork.api.texts import as_path, is_file, like, many, many_files, many_pi
 from openwork.api.trained import TrainedModel
 from openwork.base.tasks import Task, task_of
 from openwork.bundles.bundle import load_bundle
-from openwork.inference.attention_maps.asking import AttentionQuestion, ask_attention
 from openwork.inference.captions import writes_captions
 from openwork.inference.completer import Completer, check_continues
 from openwork.inference.documents.report import DocumentReport
@@ -145,9 +144,7 @@ class Translator(TrainedModel):
         True
         """
         text, given = many([text])[0], None if translation is None else many([translation])[0]
-        settings = self.bundle.settings
-        languages = (settings.source_language or "", settings.target_language or "")
-        return AttentionReport(ask_attention(self.bundle, text, AttentionQuestion(given)), languages)
+        return AttentionReport.of(self.bundle, text, given)
 
     def search_tree(self, text: str, beam: int | None = None) -> SearchedText:
         """Searches a text and records what the beam keeps and drops at each step, and why; a notebook shows the tree.

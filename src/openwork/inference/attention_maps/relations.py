@@ -7,6 +7,7 @@ from pathlib import Path
 
 from openwork.base.errors import DataError
 from openwork.base.files import read_lines
+from openwork.base.messages import msg
 
 COLUMNS = 4
 MOST = 2000  # pairs of words: each needs a forward pass
@@ -55,12 +56,12 @@ def _relations(path: Path) -> Iterator[WordRelation]:
             continue
         parts = line.split("\t")
         if len(parts) != COLUMNS or not all(part.strip() for part in parts):
-            raise _unreadable(path, number, f"{len(parts)} columns, where {COLUMNS} are wanted, none of them empty")
+            raise _unreadable(path, number, msg(f"it has not {COLUMNS} columns with something in each"))
         name, sentence, *words = parts
         places = [_place(sentence, word) for word in words]
         for word, place in zip(words, places, strict=True):
             if place is None:
-                raise _unreadable(path, number, f"{word!r} is no part of {sentence!r}")
+                raise _unreadable(path, number, msg(f"its sentence has no {word}"))
         source, target = (place for place in places if place is not None)
         yield WordRelation(name, sentence, source, target)
 
