@@ -19,11 +19,15 @@ from typing import Any
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from openwork.bundles.bundle import load_bundle
+from openwork.bundles.bundle import Bundle, load_bundle
 from openwork.cost.model_map.family import map_page, preset_map
-from openwork.inference.attention_maps.capture import capture
-from openwork.inference.attention_maps.deletion import reasons
+from openwork.inference.attention_maps.asking import AttentionQuestion, ask_attention
 from openwork.inference.attention_maps.files import page as attention_page
+from openwork.inference.explain import explain
+from openwork.inference.searches.html import search_page
+from openwork.inference.searches.recorded import record_search
+from openwork.inspection.trace import Selection
+from openwork.inspection.trace_page import trace_page
 from openwork.study.documents import find_example
 from openwork.study.page import step_page
 
@@ -34,6 +38,14 @@ LOOKS: dict[str, dict[str, Any]] = {
     "phone": {"viewport": {"width": 390, "height": 760}},
 }
 COLOURS = 64
+# What is in view of each screen, and what shows that it is there.
+WITHIN = {
+    "attention": ("attention?y=2", ".heat"),
+    "step": ("step?s=encoder.weights&c=2,3", ".result .grid"),
+    "trace": ("step?s=encoder.layers.0.self_attention.weights&c=2,2", ".grid"),
+    "beam": ("beam?", ".beam-tree"),
+    "map": ("map?b=decoder.cross_attention", ".figure"),
+}
 
 
 @contextmanager
@@ -62,37 +74,41 @@ def translate(page: Any, address: str, text: str, language: str) -> None:
     page.wait_for_selector(".choice")
 
 
+def written(bundle: Bundle, line: str, place: Path) -> Iterator[tuple[str, str]]:
+    """The address of a file for each screen that needs no server."""
+    asked = AttentionQuestion(why=True, flow=True)
+    languages = (bundle.settings.source_language or "", bundle.settings.target_language or "")
+    pages = {
+        "map": map_page(preset_map("paper-base"), "en"),
+        "step": step_page(find_example("002-8")(), "en"),
+        "attention": attention_page(ask_attention(bundle, line, asked), languages, "en"),
+        "beam": search_page(record_search(bundle, line).tree, "en"),
+        "trace": trace_page(explain(bundle, line, Selection(layer=0)), "en"),
+    }
+    for name, page in pages.items():
+        (place / f"{name}.html").write_text(page, encoding="utf-8")
+        yield name, (place / f"{name}.html").as_uri()
+
+
 def main() -> None:
     bundle, *lines = sys.argv[1:]
     OUT.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as place, served(Path(bundle)) as address, sync_playwright() as started:
-        step, attention, model_map = (Path(place) / f"{name}.html" for name in ("step", "attention", "map"))
-        model_map.write_text(map_page(preset_map("paper-base"), "en"), encoding="utf-8")
-        step.write_text(step_page(find_example("002-8")(), "en"), encoding="utf-8")
         loaded = load_bundle(Path(bundle))
-        found = capture(loaded, lines[0])
-        written = attention_page(found, loaded.settings, "en", **reasons(loaded, found).to_json())
-        attention.write_text(written, encoding="utf-8")
+        files = dict(written(loaded, lines[0], Path(place)))
         browser = started.chromium.launch(executable_path=which("chromium"), args=["--no-sandbox"])
         for look, options in LOOKS.items():
             language = "en" if look == "en" else "zh"
             page = browser.new_context(**options).new_page()
             translate(page, address, "\n".join(lines), language)
             save(page, f"translate-{look}")
-            page.goto(f"{attention.as_uri()}#/attention?l={language}&y=2")
-            page.wait_for_selector(".heat")
-            save(page, f"attention-{look}")
-            page.locator(".why-pieces").scroll_into_view_if_needed()
-            save(page, f"why-{look}")
-            page.goto(f"{step.as_uri()}#/step?s=encoder.weights&c=2,3&l={language}")
-            page.wait_for_selector(".result .grid")
-            save(page, f"step-{look}")
-            page.goto(f"{model_map.as_uri()}#/map?b=decoder.cross_attention&l={language}")
-            page.wait_for_selector(".figure")
-            save(page, f"map-{look}")
-            page.goto(f"{model_map.as_uri()}#/map?m=gpt-small&l={language}")
-            page.wait_for_selector(".figure .ghost")
-            save(page, f"map-gpt-{look}")
+            for name, (address_within, awaited) in WITHIN.items():
+                page.goto(f"{files[name]}#/{address_within}&l={language}")
+                page.wait_for_selector(awaited)
+                save(page, f"{name}-{look}")
+                if name == "attention":
+                    page.locator(".why-pieces").scroll_into_view_if_needed()
+                    save(page, f"why-{look}")
         browser.close()
 
 

@@ -4,8 +4,9 @@ import type { JSX } from "preact";
 import type { Screen } from "../shell/address";
 import { save } from "../shell/save";
 import { said, t } from "../shell/texts";
-import { bundle, client, sentenceOf } from "../served/state";
-import { lines, text } from "../translate/state";
+import { AskLine, ask, type Asking } from "../served/AskLine";
+import { bundle } from "../served/state";
+import { firstLine } from "../translate/state";
 import { KINDS, type Attention, type WrittenAttention } from "./data";
 import { csvOf, pngOf, svgOf, type Titles } from "./drawing";
 import { HeatMap } from "./HeatMap";
@@ -16,24 +17,18 @@ import { TOGETHER, asLines, attention, follow, heads, kind, layer, level, parame
 import { Thumbnails } from "./Thumbnails";
 import { Why } from "./Why";
 
-const problem = signal("");
-const isWorking = signal(false);
+const asking: Asking = { isWorking: signal(false), problem: signal("") };
+const { isWorking } = asking;
 const layerCount = computed(() => attention.value?.layers.filter((one) => one.kind === kind.value).length ?? 0);
 const headCount = computed(() => attention.value?.layers.find((one) => one.kind === kind.value && one.layer === layer.value)?.heads.length ?? 0);
 
 /** Asks for the attention of a line, and for more of it. */
-async function ask(written: string, more: Readonly<Record<string, unknown>> = {}): Promise<void> {
+function askFor(written: string, more: Readonly<Record<string, unknown>> = {}): void {
   const { name = "", source = "", target = "" } = bundle.value ?? {};
-  isWorking.value = true;
-  problem.value = "";
-  try {
-    const found = await client.ask<WrittenAttention>("/v1/attention", { bundle: name, text: written, ...more }, AbortSignal.timeout(60_000));
-    if (attention.value?.source === written) take({ ...kept(attention.value), ...found }, source, target);
-    else take(found, source, target);
-  } catch (error) {
-    problem.value = sentenceOf(error);
-  }
-  isWorking.value = false;
+  void ask<WrittenAttention>(asking, "/v1/attention", { bundle: name, text: written, ...more }, (found) => {
+    const before = attention.value?.source === written ? kept(attention.value) : {};
+    take({ ...before, ...found }, source, target);
+  });
 }
 
 /** What was asked for before, of the same line. */
@@ -48,7 +43,7 @@ function Remove({ of }: { readonly of: Attention }): JSX.Element | null {
   return (
     <>
       {typeof heads.value === "number" && (
-        <button type="button" data-tool="remove" disabled={isWorking.value} onClick={() => void ask(of.source, { without: head })}>{t("remove.ask")}</button>
+        <button type="button" data-tool="remove" disabled={isWorking.value} onClick={() => askFor(of.source, { without: head })}>{t("remove.ask")}</button>
       )}
       {without && (
         <p class="without" role="status">
@@ -61,20 +56,7 @@ function Remove({ of }: { readonly of: Attention }): JSX.Element | null {
 }
 
 function Ask(): JSX.Element {
-  const first = lines.value.find((line) => line.value.source.trim())?.value.source ?? text.value.split("\n")[0] ?? "";
-  const send = (event: Event): void => {
-    event.preventDefault();
-    const written = new FormData(event.currentTarget as HTMLFormElement).get("sentence");
-    if (typeof written === "string" && written.trim()) void ask(written.trim());
-  };
-  return (
-    <form class="ask" onSubmit={send}>
-      <label for="sentence">{t("attention.sentence")}</label>
-      <input id="sentence" name="sentence" dir="auto" autocomplete="off" defaultValue={attention.value?.source ?? first} />
-      <button type="submit" disabled={isWorking.value}>{t("attention.show")}</button>
-      <span role="status" class="problem">{problem.value}</span>
-    </form>
-  );
+  return <AskLine asking={asking} first={attention.value?.source ?? firstLine()} button={t("attention.show")} onAsk={(line) => askFor(line)} />;
 }
 
 function pickHeads(value: string): void {
@@ -154,7 +136,7 @@ function AttentionView(isServed: boolean): JSX.Element {
           {of && <p class="pair"><bdi lang={bundle.value?.source || undefined}>{of.source}</bdi> → <bdi lang={bundle.value?.target || undefined}>{of.translation}</bdi></p>}
           {of && (isServed || of.without) && <Remove of={of} />}
           {large ? <Large of={large} /> : <p class="muted">{t("attention.empty")}</p>}
-          {of && (isServed || of.deletion) && <Why of={of} ask={() => void ask(of.source, { why: true })} isWorking={isWorking.value} />}
+          {of && (isServed || of.deletion) && <Why of={of} ask={() => askFor(of.source, { why: true })} isWorking={isWorking.value} />}
         </main>
         {large && <Panel shown={large} ofPieces={level.value === "piece" && !symbolsHidden.value} />}
       </div>
@@ -173,7 +155,7 @@ export function attentionScreen(content: AttentionContent | undefined, isServed:
   const followAndAsk = (asked: URLSearchParams): void => {
     follow(asked);
     const written = asked.get("q");
-    if (isServed && written?.trim() && written !== sentence()) void ask(written);
+    if (isServed && written?.trim() && written !== sentence()) askFor(written);
   };
   return {
     name: "attention", label: "app.attention", View: () => AttentionView(isServed), title: () => t("attention.title"),

@@ -2,11 +2,12 @@
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import { bundle, client, sentenceOf } from "../served/state";
+import { AskLine, ask, type Asking } from "../served/AskLine";
+import { bundle } from "../served/state";
 import type { Screen } from "../shell/address";
 import { save } from "../shell/save";
 import { t } from "../shell/texts";
-import { lines, text } from "../translate/state";
+import { firstLine } from "../translate/state";
 import type { SearchTree } from "./data";
 import { csvOf, svgOf } from "./files";
 import { best, follow, last, parameters, replay, shown, step, take, tree, withDropped } from "./state";
@@ -15,41 +16,24 @@ import { Tree } from "./Tree";
 
 const PACE = 700; // milliseconds a step
 const WIDEST = 16;
-const problem = signal("");
-const isWorking = signal(false);
+const asking: Asking = { isWorking: signal(false), problem: signal("") };
 const isPlaying = signal(false);
 /** Hypotheses kept; 0: as many as the bundle says. */
 const beam = signal(0);
 
-async function ask(written: string): Promise<void> {
-  isWorking.value = true;
-  problem.value = "";
-  try {
-    take(await client.ask<SearchTree>("/v1/beam", { bundle: bundle.value?.name ?? "", text: written, ...(beam.value > 0 && { beam: beam.value }) }, AbortSignal.timeout(60_000)));
-  } catch (error) {
-    problem.value = sentenceOf(error);
-  }
-  isWorking.value = false;
+function askFor(written: string): void {
+  const body = { bundle: bundle.value?.name ?? "", text: written, ...(beam.value > 0 && { beam: beam.value }) };
+  void ask<SearchTree>(asking, "/v1/beam", body, take);
 }
 
 function Ask(): JSX.Element {
-  const first = lines.value.find((line) => line.value.source.trim())?.value.source ?? text.value.split("\n")[0] ?? "";
-  const send = (event: Event): void => {
-    event.preventDefault();
-    const written = new FormData(event.currentTarget as HTMLFormElement).get("sentence");
-    if (typeof written === "string" && written.trim()) void ask(written.trim());
-  };
   return (
-    <form class="ask" onSubmit={send}>
-      <label for="sentence">{t("attention.sentence")}</label>
-      <input id="sentence" name="sentence" dir="auto" autocomplete="off" defaultValue={tree.value?.source ?? first} />
+    <AskLine asking={asking} first={tree.value?.source ?? firstLine()} button={t("beam.show")} onAsk={askFor}>
       <label>{t("beam.size")} <select value={beam.value} onChange={(event) => (beam.value = Number(event.currentTarget.value))}>
         <option value={0}>{t("beam.own")}</option>
         {Array.from({ length: WIDEST }, (_, one) => <option key={one} value={one + 1}>{one + 1}</option>)}
       </select></label>
-      <button type="submit" disabled={isWorking.value}>{t("beam.show")}</button>
-      <span role="status" class="problem">{problem.value}</span>
-    </form>
+    </AskLine>
   );
 }
 
@@ -136,7 +120,7 @@ export function beamScreen(content: SearchTree | undefined, isServed: boolean): 
     follow(asked);
     const written = asked.get("q");
     if (asked.has("b")) beam.value = Math.min(WIDEST, Math.max(0, Number.parseInt(asked.get("b") ?? "", 10) || 0));
-    if (isServed && written?.trim() && written !== tree.value?.source) void ask(written);
+    if (isServed && written?.trim() && written !== tree.value?.source) askFor(written);
   };
   return {
     name: "beam", label: "app.beam", View: () => BeamView(isServed), title: () => t("beam.title"),

@@ -131,14 +131,14 @@ export function Grid(props: GridProps): JSX.Element {
         <thead>
           <tr>
             <td />
-            {columns.map((name, column) => <th key={column} scope="col">{name}</th>)}
+            {columns.map((name, column) => <th key={column} scope="col"><bdi>{name}</bdi></th>)}
           </tr>
         </thead>
       )}
       <tbody>
         {rows.map((name, row) => (
           <tr key={row}>
-            <th scope="row">{name || "·"}</th>
+            <th scope="row"><bdi>{name || "·"}</bdi></th>
             {columns.map((_, column) => {
               const look = props.look(row, column);
               const isActive = active.row === row && active.column === column;

@@ -1,6 +1,5 @@
 // The Step screen: steps, the step in view, and where its numbers come from.
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
 import { PRESETS, isOn, toggle } from "../engine/presets";
 import { STEPS, type Step } from "../engine/steps";
 import { numberOf, titleOf } from "./labels";
@@ -8,6 +7,7 @@ import { Panel } from "./Panel";
 import { PrintedView } from "./PrintedView";
 import { StepList, StepSelect } from "./StepList";
 import type { Screen } from "../shell/address";
+import { Moves } from "../shell/Moves";
 import type { WrittenContent } from "./content";
 import { begin, content, engine, follow, move, parameters, place, predicting, revealed, step } from "./state";
 import { Symbols } from "./Symbol";
@@ -53,19 +53,6 @@ function Operands({ of }: { readonly of: Step }): JSX.Element {
   );
 }
 
-function Moves(): JSX.Element {
-  return (
-    <div class="moves">
-      <button type="button" data-tool="back" disabled={place.value === 0} onClick={() => move(-1)} aria-keyshortcuts="[">← {t("nav.back")}</button>
-      <span class="progress">
-        <span>{t("nav.progress", { n: place.value + 1, all: STEPS.length })}</span>
-        <progress max={STEPS.length} value={place.value + 1} aria-label={t("nav.steps")} />
-      </span>
-      <button type="button" data-tool="next" disabled={place.value === STEPS.length - 1} onClick={() => move(1)} aria-keyshortcuts="]">{t("nav.next")} →</button>
-    </div>
-  );
-}
-
 function Centre(): JSX.Element {
   const of = step.value;
   return (
@@ -78,7 +65,7 @@ function Centre(): JSX.Element {
       <Pointed />
       <div class="equals"><span class="sign" aria-hidden="true">=</span><ResultView of={of} /></div>
       <Legend of={of} />
-      <Moves />
+      <Moves place={place.value} count={STEPS.length} move={move} />
       <PrintedView of={of} />
       <About />
     </main>
@@ -97,18 +84,7 @@ function About(): JSX.Element {
   );
 }
 
-function onKey(event: KeyboardEvent): void {
-  const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
-  if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.key === "[") move(-1);
-  if (event.key === "]") move(1);
-}
-
 function StepView(): JSX.Element {
-  useEffect(() => {
-    addEventListener("keydown", onKey);
-    return () => removeEventListener("keydown", onKey);
-  }, []);
   return (
     <>
       <Tools />

@@ -1,11 +1,12 @@
 // The Step screen of a trained model or a worked example that Python has calculated: every step with all its numbers.
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
-import { bundle, client, sentenceOf } from "../served/state";
+import { AskLine, ask, type Asking } from "../served/AskLine";
+import { bundle } from "../served/state";
 import type { Screen } from "../shell/address";
+import { Moves } from "../shell/Moves";
 import { language, said, t } from "../shell/texts";
-import { lines, text } from "../translate/state";
+import { firstLine } from "../translate/state";
 import { namesOf, summary, valueOf, type WrittenStep, type WrittenTrace } from "./data";
 import { MatrixView } from "./MatrixView";
 import { numberText } from "./numbers";
@@ -14,23 +15,17 @@ import { Patches } from "./Patches";
 import { follow, move, outer, parameters, place, step, take, trace, turn } from "./state";
 import { Steps } from "./Steps";
 
-const problem = signal("");
-const isWorking = signal(false);
+const asking: Asking = { isWorking: signal(false), problem: signal("") };
 const sentence = signal("");
 /** The layer whose inner steps are asked for; -1: what each part of a layer gives, of all layers. */
 const layer = signal(-1);
 
-async function ask(written: string): Promise<void> {
+function askFor(written: string): void {
   const body = { bundle: bundle.value?.name ?? "", text: written, ...(layer.value >= 0 && { layer: layer.value }) };
-  isWorking.value = true;
-  problem.value = "";
-  try {
-    take(await client.ask<WrittenTrace>("/v1/explain", body, AbortSignal.timeout(60_000)));
+  void ask<WrittenTrace>(asking, "/v1/explain", body, (found) => {
+    take(found);
     sentence.value = written;
-  } catch (error) {
-    problem.value = sentenceOf(error);
-  }
-  isWorking.value = false;
+  });
 }
 
 function layersOf(of: WrittenTrace | null): number {
@@ -39,30 +34,20 @@ function layersOf(of: WrittenTrace | null): number {
 const layerCount = signal(0);
 
 function Ask(): JSX.Element {
-  const first = lines.value.find((line) => line.value.source.trim())?.value.source ?? text.value.split("\n")[0] ?? "";
-  const send = (event: Event): void => {
-    event.preventDefault();
-    const written = new FormData(event.currentTarget as HTMLFormElement).get("sentence");
-    if (typeof written === "string" && written.trim()) void ask(written.trim());
-  };
   const pick = (to: number): void => {
     layerCount.value = Math.max(layerCount.value, layersOf(trace.value));
     layer.value = to;
-    if (sentence.value) void ask(sentence.value);
+    if (sentence.value) askFor(sentence.value);
   };
   return (
-    <form class="ask" onSubmit={send}>
-      <label for="sentence">{t("attention.sentence")}</label>
-      <input id="sentence" name="sentence" dir="auto" autocomplete="off" defaultValue={sentence.value || first} />
-      <button type="submit" disabled={isWorking.value}>{t("trace.show")}</button>
+    <AskLine asking={asking} first={sentence.value || firstLine()} button={t("trace.show")} onAsk={askFor}>
       {trace.value && (
         <label>{t("trace.detail")} <select value={layer.value} onChange={(event) => pick(Number(event.currentTarget.value))}>
           <option value={-1}>{t("trace.overall")}</option>
           {Array.from({ length: Math.max(layerCount.value, layersOf(trace.value)) }, (_, number) => <option key={number} value={number}>{t("attention.layer")} {number + 1}</option>)}
         </select></label>
       )}
-      <span role="status" class="problem">{problem.value}</span>
-    </form>
+    </AskLine>
   );
 }
 
@@ -117,19 +102,6 @@ function Documents({ of }: { readonly of: WrittenStep }): JSX.Element | null {
   );
 }
 
-function Moves({ count }: { readonly count: number }): JSX.Element {
-  return (
-    <div class="moves">
-      <button type="button" data-tool="back" disabled={place.value === 0} onClick={() => move(-1)} aria-keyshortcuts="[">← {t("nav.back")}</button>
-      <span class="progress">
-        <span>{t("nav.progress", { n: place.value + 1, all: count })}</span>
-        <progress max={count} value={place.value + 1} aria-label={t("nav.steps")} />
-      </span>
-      <button type="button" data-tool="next" disabled={place.value === count - 1} onClick={() => move(1)} aria-keyshortcuts="]">{t("nav.next")} →</button>
-    </div>
-  );
-}
-
 function Centre({ within, of, matrix }: { readonly within: WrittenTrace; readonly of: WrittenStep; readonly matrix: Float64Array }): JSX.Element {
   return (
     <main class="centre" id="centre" tabIndex={-1}>
@@ -140,7 +112,7 @@ function Centre({ within, of, matrix }: { readonly within: WrittenTrace; readonl
       <Outer of={of} within={within} />
       <MatrixView of={of} matrix={matrix} />
       <Facts of={of} matrix={matrix} />
-      <Moves count={within.steps.length} />
+      <Moves place={place.value} count={within.steps.length} move={move} />
       <Documents of={of} />
       {within.assumptions.length > 0 && (
         <section class="about">
@@ -154,19 +126,8 @@ function Centre({ within, of, matrix }: { readonly within: WrittenTrace; readonl
   );
 }
 
-function onKey(event: KeyboardEvent): void {
-  const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
-  if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.key === "[") move(-1);
-  if (event.key === "]") move(1);
-}
-
 function TraceView(isServed: boolean): JSX.Element {
   const [within, of] = [trace.value, step.value];
-  useEffect(() => {
-    addEventListener("keydown", onKey);
-    return () => removeEventListener("keydown", onKey);
-  }, []);
   const matrix = of && valueOf(of).matrix(outer.value);
   return (
     <>
@@ -189,7 +150,7 @@ export function traceScreen(content: WrittenTrace | undefined, isServed: boolean
     follow(asked);
     const written = asked.get("q");
     if (asked.has("d")) layer.value = Number.parseInt(asked.get("d") ?? "", 10) - 1;
-    if (isServed && written?.trim() && written !== sentence.value) void ask(written);
+    if (isServed && written?.trim() && written !== sentence.value) askFor(written);
   };
   return {
     name: "step", label: "app.step", View: () => TraceView(isServed), title: () => trace.value?.title[language.value] ?? t("trace.title"),

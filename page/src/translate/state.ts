@@ -136,3 +136,8 @@ export function follow(asked: URLSearchParams): void {
   bundleName.value = name ?? "";
   if (written !== null && written !== text.value) write(written);
 }
+
+/** The first line that was translated, or is written: what other screens begin with. */
+export function firstLine(): string {
+  return lines.value.find((line) => line.value.source.trim())?.value.source ?? text.value.split("\n")[0] ?? "";
+}

@@ -72,14 +72,8 @@ class ServedBundle:
         def is_given_up(place: int) -> Callable[[], bool]:
             return lambda: place in given_up()
 
-        if tree := first["tree"]:
-            engine = self.first.engine
-            return [
-                [beam_answer(self.bundle, engine, text, tree["beam"], is_given_up(place))]
-                for place, text in enumerate(texts)
-            ]
-        if trace := first["trace"]:
-            return [[{"trace": trace_answer(self.bundle, text, trace["layer"])}] for text in texts]
+        if first["tree"] or first["trace"]:
+            return [[self._shown_search(job, is_given_up(place))] for place, job in enumerate(jobs)]
         requests = [Request(**{key: _listed(value) for key, value in job["constraints"].items()}) for job in jobs]
         translator = self.translator(first["best"])
         if first["stream"]:
@@ -98,6 +92,12 @@ class ServedBundle:
             for (best, *_), pieces in zip(answers, listed, strict=True):
                 best["next_pieces"] = list(map(asdict, pieces))
         return answers
+
+    def _shown_search(self, job: Job, is_given_up: Callable[[], bool]) -> dict[str, Any]:
+        """The tree of a text's search, or the steps of its translation."""
+        if tree := job["tree"]:
+            return beam_answer(self.bundle, self.first.engine, job["text"], tree["beam"], is_given_up)
+        return {"trace": trace_answer(self.bundle, job["text"], job["trace"]["layer"])}
 
     def _add_alignments(self, texts: list[str], answers: list[list[dict[str, Any]]], *, explain: bool) -> None:
         """Adds the alignments of the best translations, and with `explain` how probable their pieces are."""
