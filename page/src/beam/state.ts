@@ -52,7 +52,7 @@ export function follow(asked: URLSearchParams): void {
     const [to, node] = [asked.has("s") ? number("s", 0) : last.value, number("n", 0)];
     if (tree.value) {
       replay(to);
-      choose(node);
+      if (asked.has("n")) choose(node);
     } else if (asked.has("s")) wanted = { step: to, node };
   });
 }
