@@ -19,7 +19,7 @@ from openwork.models.families import ModelSettings
 from openwork.models.interfaces import count_weights
 from openwork.nn.attention import MultiHeadAttention
 
-SCHEMA = 1  # of `ModelMap.to_json`; a change that readers must know of raises it
+SCHEMA = 1  # of `MapPages.content`; a change that readers must know of raises it
 _LAYER = re.compile(r"\.\d+(?=\.|$)")
 
 
