@@ -80,7 +80,7 @@ def test_keys_move_and_the_address_leads_back(browser: Any, address: str) -> Non
     for key in ("ArrowUp", "ArrowUp", "ArrowRight"):
         page.keyboard.press(key)
     page.wait_for_function("() => location.hash.includes('b=decoder.self_attention')")
-    assert page.evaluate("document.activeElement.dataset.slot") == "decoder.self_attention"
+    page.wait_for_function("() => document.activeElement.dataset.slot === 'decoder.self_attention'")
     assert page.locator(".figure [tabindex='0']").count() == 1
     again = Watched(browser, page.url, ".figure")
     assert again.page.inner_text(".box-panel h2") == "Masked self-attention"

@@ -7,7 +7,7 @@ from openwork.serving.service import Service
 
 PATHS = (
     "/v1/translate", "/v1/bundles", "/translate", "/languages", "/detect", "/health", "/ready", "/metrics", "/docs",
-    "/v1/documents", "/translate_file",
+    "/v1/documents", "/translate_file", "/v1/attention", "/v1/beam", "/v1/explain", "/v1/map", "/",
     *OPENAI_PATHS,
 )  # fmt: skip
 SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
