@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { candidates, lastStep, pathOf, textOf, type SearchNode, type SearchTree } from "../src/beam/data";
 import { csvOf, svgOf } from "../src/beam/files";
-import { isShown, neighbour, placed } from "../src/beam/layout";
+import { bounded, isShown, neighbour, placed } from "../src/beam/layout";
+import { visible } from "../src/text/words";
 
 const node = (id: number, parent: number | null, step: number, piece: string, rank: number, fate: SearchNode["fate"] = "kept"): SearchNode =>
   ({ id, parent, step, piece, rank, fate, reason: fate === "dropped" ? "rank" : "", logProbability: -1, score: -step });
@@ -51,4 +52,14 @@ test("files hold every node, and no formula of a spreadsheet", () => {
   const drawn = svgOf(placed(hostile, 2, true), new Set([0, 1, 5]), { title: "<s>", steps: "steps", legend: { best: "best", finished: "f", kept: "k", dropped: "d" } });
   expect(drawn).not.toContain("<b>");
   expect(drawn.match(/<path /g)?.length).toBe(5);
+});
+
+test("of too many nodes the chosen ones and those of the last steps stay", () => {
+  const all = placed(tree, 2, true);
+  expect(bounded(all, 3, (id) => id === 3).map(({ node: { id } }) => id).sort()).toEqual([3, 4, 5]);
+  expect(bounded(all, 6, () => false)).toBe(all);
+});
+
+test("bytes of a character keep their form", () => {
+  expect([visible("⟨E6 88⟩"), visible(" a b"), visible("")]).toEqual(["⟨E6 88⟩", "␣a␣b", "∅"]);
 });

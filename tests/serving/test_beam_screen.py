@@ -76,6 +76,8 @@ def test_the_replay_shows_what_was_known_by_then(browser: Any, tmp_path: Path, t
         assert shown == {
             node.id for node in tree.nodes if node.step <= step and (node.fate != "dropped" or node.step == step)
         }
+        assert (page.locator(".node.best").count() > 0) == (step == last)  # which one is best is known at the end
+        assert (tree.finished[0].text in page.inner_text(".pair")) == (step == last)
         listed = page.locator(".candidates tbody tr").count()
         assert listed == sum(node.step == step for node in tree.nodes)
     page.click("[data-tool=dropped]")
@@ -136,6 +138,11 @@ def test_a_sentence_is_asked_of_the_server(browser: Any, tiny_server: RunningSer
     answer = json.loads(json.dumps(tiny_server.ask("POST", "/v1/beam", {"text": "d e", "beam": 3}).json))
     assert numbers(page, "final") == pytest.approx([one["final"] for one in answer["finished"]], abs=1e-5)
     assert "q=d%20e" in page.url and "b=3" in page.url
+    page.evaluate("location.hash = '#/beam?l=en&q=a%20b&s=1&b=2'")  # another line, and another width
+    page.wait_for_function("() => document.querySelector('.pair').innerText.startsWith('a b')")
+    assert page.locator(".slider").inner_text().startswith("step 1 of") and "b=2" in page.url
+    page.go_back()
+    page.wait_for_function("() => document.querySelector('.pair').innerText.startsWith('d e')")
     again = Watched(browser, page.url, ".beam-tree", offline=False)
     assert numbers(again.page, "final") == pytest.approx(numbers(page, "final"), abs=1e-5)
     again.end()

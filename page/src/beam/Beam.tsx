@@ -10,7 +10,7 @@ import { t } from "../shell/texts";
 import { firstLine } from "../translate/state";
 import type { SearchTree } from "./data";
 import { csvOf, svgOf } from "./files";
-import { best, follow, last, parameters, replay, shown, step, take, tree, withDropped } from "./state";
+import { best, follow, isWhole, last, parameters, replay, shown, step, take, tree, withDropped } from "./state";
 import { Candidates, Hypotheses, Panel } from "./Tables";
 import { Tree } from "./Tree";
 
@@ -20,10 +20,16 @@ const asking: Asking = { isWorking: signal(false), problem: signal("") };
 const isPlaying = signal(false);
 /** Hypotheses kept; 0: as many as the bundle says. */
 const beam = signal(0);
+/** What the tree in view was asked with. */
+const askedBeam = signal(0);
 
 function askFor(written: string): void {
+  const asked = beam.value;
   const body = { bundle: bundle.value?.name ?? "", text: written, ...(beam.value > 0 && { beam: beam.value }) };
-  void ask<SearchTree>(asking, "/v1/beam", body, take);
+  void ask<SearchTree>(asking, "/v1/beam", body, (found) => {
+    askedBeam.value = asked;
+    take(found);
+  });
 }
 
 function Ask(): JSX.Element {
@@ -97,7 +103,7 @@ function BeamView(isServed: boolean): JSX.Element {
           {isServed && <Ask />}
           {of ? (
             <>
-              <p class="pair"><bdi>{of.source}</bdi> → <bdi>{of.finished[0]?.text ?? ""}</bdi> <span class="muted">{t("beam.width", { beam: of.beam })}</span>
+              <p class="pair"><bdi>{of.source}</bdi> → <bdi>{isWhole.value ? (of.finished[0]?.text ?? "") : "…"}</bdi> <span class="muted">{t("beam.width", { beam: of.beam })}</span>
                 {isServed && <> <a data-tool="attention" href={`#/attention?q=${encodeURIComponent(of.source)}`}>{t("choices.attention")}</a></>}</p>
               <Tree of={of} />
               <Legend />
@@ -119,12 +125,12 @@ export function beamScreen(content: SearchTree | undefined, isServed: boolean): 
   const followAndAsk = (asked: URLSearchParams): void => {
     follow(asked);
     const written = asked.get("q");
-    if (asked.has("b")) beam.value = Math.min(WIDEST, Math.max(0, Number.parseInt(asked.get("b") ?? "", 10) || 0));
-    if (isServed && written?.trim() && written !== tree.value?.source) askFor(written);
+    beam.value = Math.min(WIDEST, Math.max(0, Number.parseInt(asked.get("b") ?? "", 10) || 0));
+    if (isServed && written?.trim() && (written !== tree.value?.source || beam.value !== askedBeam.value)) askFor(written);
   };
   return {
     name: "beam", label: "app.beam", View: () => BeamView(isServed), title: () => t("beam.title"),
-    parameters: () => ({ ...parameters(), ...(isServed && tree.value && { q: tree.value.source }), ...(beam.value > 0 && { b: String(beam.value) }) }),
+    parameters: () => ({ ...parameters(), ...(isServed && tree.value && { q: tree.value.source }), ...(askedBeam.value > 0 && { b: String(askedBeam.value) }) }),
     follow: followAndAsk, entry: () => tree.value?.source ?? "",
   };
 }

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { t } from "../shell/texts";
 import { visible } from "../text/words";
 import { candidates, pathOf, textOf, type SearchNode, type SearchTree } from "./data";
-import { choose, chosen, last, step } from "./state";
+import { choose, chosen, isWhole, step } from "./state";
 import { fateOf, nats } from "./words";
 
 const MOST = 200; // candidates listed
@@ -25,11 +25,12 @@ export function Candidates({ of }: { readonly of: SearchTree }): JSX.Element | n
               <td>{node.rank || "–"}</td>
               <th scope="row"><button type="button" class="link" onClick={() => choose(node.id)}><bdi>{visible(node.piece)}</bdi></button></th>
               <td class="text"><bdi>{node.parent === null ? "" : textOf(of, node.parent)}</bdi></td>
-              <td>{nats(node.logProbability)}</td><td>{nats(node.score)}</td><td class="text">{fateOf(of, node)}</td>
+              <td>{nats(node.logProbability)}</td><td>{nats(node.score)}</td><td class="text">{fateOf(of, node, step.value)}</td>
             </tr>
           ))}
         </tbody>
       </table>
+      {found.length > MOST && <p class="muted">{t("beam.more", { n: found.length - MOST })}</p>}
     </div>
   );
 }
@@ -49,7 +50,7 @@ export function Hypotheses({ of }: { readonly of: SearchTree }): JSX.Element | n
         <tbody>
           {found.map((one) => (
             <tr key={one.node} class={one.node === chosen.value ? "chosen" : ""}>
-              <td>{one.rank}</td>
+              <td>{isWhole.value ? one.rank : "–"}</td>
               <th scope="row" class="text"><button type="button" class="link" onClick={() => choose(one.node)}><bdi>{one.text || "∅"}</bdi></button></th>
               <td data-score={one.score}>{nats(one.score)}</td><td>{one.length}</td><td>{nats(one.penalty)}</td>
               {hasCredit && <td>{nats(one.credit)}</td>}<td data-final={one.final}>{nats(one.final)}</td>
@@ -57,7 +58,7 @@ export function Hypotheses({ of }: { readonly of: SearchTree }): JSX.Element | n
           ))}
         </tbody>
       </table>
-      {step.value === last.value && <p class="where">{t(of.stopped === "limit" || of.stopped === "enough" || of.stopped === "better" ? `beam.stopped.${of.stopped}` : "beam.stopped.none")}</p>}
+      {isWhole.value && <p class="where">{t(of.stopped === "limit" || of.stopped === "enough" || of.stopped === "better" ? `beam.stopped.${of.stopped}` : "beam.stopped.none")}</p>}
     </div>
   );
 }
@@ -91,7 +92,7 @@ export function Panel({ of }: { readonly of: SearchTree }): JSX.Element | null {
           <ol class="lines"><li><span class="note">{t("beam.score")}</span><span class="terms">{nats(before.score)} + {nats(node.logProbability)} = {nats(node.score)}</span></li></ol>
         </>
       )}
-      <p>{fateOf(of, node)}</p>
+      <p>{fateOf(of, node, step.value)}</p>
       <Final of={of} node={node} />
     </aside>
   );

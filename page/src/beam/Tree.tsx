@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { t } from "../shell/texts";
 import { visible } from "../text/words";
 import type { SearchTree } from "./data";
-import { neighbour, type Placed } from "./layout";
+import { bounded, neighbour, type Placed } from "./layout";
 import { best, choose, chosen, shown, step } from "./state";
 import { fateOf, nats } from "./words";
 
@@ -20,7 +20,7 @@ function look({ node }: Placed): string {
 
 function Node({ of, at }: { readonly of: SearchTree; readonly at: Placed }): JSX.Element {
   const { node, row } = at;
-  const name = t("beam.node", { piece: visible(node.piece), probability: Math.exp(node.logProbability).toFixed(4), score: nats(node.score), fate: fateOf(of, node) });
+  const name = t("beam.node", { piece: visible(node.piece), probability: Math.exp(node.logProbability).toFixed(4), score: nats(node.score), fate: fateOf(of, node, step.value) });
   return (
     <div role="treeitem" class={look(at)} aria-level={node.step + 1} aria-selected={node.id === chosen.value} aria-label={name} title={name}
       tabIndex={node.id === chosen.value ? 0 : -1} data-node={node.id} style={{ left: `${ACROSS * node.step}px`, top: `${DOWN * row}px`, width: `${WIDE}px`, height: `${HIGH}px` }}
@@ -59,7 +59,7 @@ export function extent(all: readonly Placed[]): readonly [number, number] {
 
 export function Tree({ of }: { readonly of: SearchTree }): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
-  const all = shown.value.slice(0, MOST);
+  const all = bounded(shown.value, MOST, (id) => id === chosen.value || best.value.has(id));
   const onKey = (event: KeyboardEvent): void => {
     const to = neighbour(all, chosen.value, event.key);
     if (to === undefined || !event.key.startsWith("Arrow")) return;
@@ -77,7 +77,7 @@ export function Tree({ of }: { readonly of: SearchTree }): JSX.Element {
         <Edges all={all} />
         {all.map((at) => <Node key={at.node.id} of={of} at={at} />)}
       </div>
-      {shown.value.length > MOST && <p class="muted">{t("beam.more", { n: shown.value.length - MOST })}</p>}
+      {shown.value.length > all.length && <p class="muted">{t("beam.more", { n: shown.value.length - all.length })}</p>}
     </div>
   );
 }

@@ -29,6 +29,14 @@ export function placed({ nodes }: SearchTree, step: number, withDropped: boolean
   return found;
 }
 
+/** At most so many of them: first those that must be there, then those of later steps before those of earlier ones. */
+export function bounded(all: readonly Placed[], most: number, isFirst: (id: number) => boolean): readonly Placed[] {
+  if (all.length <= most) return all;
+  const order = [...all].sort((a, b) => Number(isFirst(b.node.id)) - Number(isFirst(a.node.id)) || b.node.step - a.node.step);
+  const kept = new Set(order.slice(0, most));
+  return all.filter((one) => kept.has(one));
+}
+
 function byRank(a: SearchNode, b: SearchNode): number {
   return Number(a.fate === "dropped") - Number(b.fate === "dropped") || Number(a.rank === 0) - Number(b.rank === 0) || a.rank - b.rank;
 }

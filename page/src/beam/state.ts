@@ -8,13 +8,15 @@ export const step = signal(0);
 export const chosen = signal(0);
 export const withDropped = signal(false);
 /** What an address asked for before there was a search. */
-let wanted: { readonly step: number; readonly node: number } | null = null;
+let wanted: { readonly step: number; readonly node: number | undefined } | null = null;
 
 export const last = computed(() => (tree.value ? lastStep(tree.value) : 0));
 export const shown = computed(() => (tree.value ? placed(tree.value, step.value, withDropped.value) : []));
-/** The nodes of the best finished hypothesis. */
+/** Whether the whole search is in view: which hypothesis is the best is known at its end. */
+export const isWhole = computed(() => step.value === last.value);
+/** The nodes of the best finished hypothesis; none before the end. */
 export const best = computed(() => {
-  const [first] = tree.value?.finished ?? [];
+  const [first] = isWhole.value ? (tree.value?.finished ?? []) : [];
   return new Set(tree.value && first ? pathOf(tree.value, first.node).map(({ id }) => id) : []);
 });
 
@@ -50,9 +52,10 @@ export function follow(asked: URLSearchParams): void {
   batch(() => {
     withDropped.value = asked.has("a");
     const [to, node] = [asked.has("s") ? number("s", 0) : last.value, number("n", 0)];
-    if (tree.value) {
+    const source = asked.get("q");
+    if (tree.value && (source === null || source === tree.value.source)) {
       replay(to);
       if (asked.has("n")) choose(node);
-    } else if (asked.has("s")) wanted = { step: to, node };
+    } else wanted = { step: asked.has("s") ? to : Infinity, node: asked.has("n") ? node : undefined };
   });
 }

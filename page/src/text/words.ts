@@ -28,7 +28,10 @@ function segmenter(language: string): Intl.Segmenter {
   }
 }
 
+const BYTES = /^⟨[0-9A-F]{2}( [0-9A-F]{2})*⟩$/; // a piece that is a part of a character
+
 /** A piece's spaces shown, so that " the" is "␣the". */
 export function visible(text: string): string {
+  if (BYTES.test(text)) return text;
   return text.replaceAll(" ", "␣").replaceAll("\u3000", "␣").replaceAll("\t", "⇥").replaceAll("\n", "⏎") || "∅";
 }
