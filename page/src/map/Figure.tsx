@@ -1,6 +1,6 @@
 // The figure: a button for each box, what the model lacks as a dashed outline, and the ways of the vectors.
 import type { JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import { said, t, type Key } from "../shell/texts";
 import { totals, weightsOf, type ModelMap } from "./content";
 import { BOX, COLUMN, FRAME, crossings, flows, neighbour, residuals, type Figure, type Move, type Place } from "./layout";
@@ -71,18 +71,11 @@ export function percent(part: number, whole: number): string {
   return `${share > 0 && share < 0.1 ? "< 0.1" : share.toFixed(1)} %`;
 }
 
-function BoxButton({ place, of, wantsFocus, go }: {
-  readonly place: Place; readonly of: ModelMap; readonly wantsFocus: { current: boolean }; readonly go: (event: KeyboardEvent) => void;
-}): JSX.Element {
-  const element = useRef<SVGGElement>(null);
+function BoxButton({ place, of, go }: { readonly place: Place; readonly of: ModelMap; readonly go: (event: KeyboardEvent) => void }): JSX.Element {
   const isChosen = chosen.value?.slot === place.slot;
-  useEffect(() => {
-    if (isChosen && wantsFocus.current) element.current?.focus();
-    if (isChosen) wantsFocus.current = false;
-  }, [isChosen]);
   const share = place.box ? weightsOf(place.box) / totals(of).weights : 0;
   return (
-    <g ref={element} role="button" class="box" tabindex={isChosen ? 0 : -1} aria-pressed={isChosen} aria-label={named(place, of)}
+    <g role="button" class="box" tabindex={isChosen ? 0 : -1} aria-pressed={isChosen} aria-label={named(place, of)}
       data-slot={place.slot} onClick={() => choose(place.slot)} onKeyDown={go}>
       <rect x={place.x} y={place.y} width={BOX.width} height={BOX.height} rx="4" />
       <text x={place.x + MIDDLE} y={place.y + 19} text-anchor="middle">{said(`map.role.${place.role}`)}</text>
@@ -122,18 +115,19 @@ function Ends({ drawn, of }: { readonly drawn: Figure; readonly of: ModelMap }):
 }
 
 export function FigureView({ drawn, of }: { readonly drawn: Figure; readonly of: ModelMap }): JSX.Element {
-  const wantsFocus = useRef(false);
+  const figure = useRef<SVGSVGElement>(null);
   const go = (event: KeyboardEvent): void => {
     const move = MOVES[event.key];
     const { slot = "" } = chosen.value ?? {};
     if (!move) return;
     event.preventDefault();
-    wantsFocus.current = true;
-    choose(neighbour(drawn, slot, move));
+    const to = neighbour(drawn, slot, move);
+    choose(to);
+    figure.current?.querySelector<SVGGElement>(`[data-slot="${CSS.escape(to)}"]`)?.focus(); // at once: another key may follow
   };
   const cross = crossings(drawn);
   return (
-    <svg class="figure" viewBox={`0 0 ${drawn.width} ${drawn.height}`} role="group" aria-label={t("map.figure")}>
+    <svg ref={figure} class="figure" viewBox={`0 0 ${drawn.width} ${drawn.height}`} role="group" aria-label={t("map.figure")}>
       <Heads />
       {drawn.frames.map(({ side, x, y, height, copies }) => (
         <g key={`${side} ${y}`}>
@@ -146,7 +140,7 @@ export function FigureView({ drawn, of }: { readonly drawn: Figure; readonly of:
       {residuals(drawn).map(({ from, to }) => <Residual key={to.slot} from={from} to={to} />)}
       {cross && <Crossing {...cross} />}
       {drawn.places.map((place) => (place.box
-        ? <BoxButton key={place.slot} place={place} of={of} wantsFocus={wantsFocus} go={go} />
+        ? <BoxButton key={place.slot} place={place} of={of} go={go} />
         : <Ghost key={place.slot} place={place} />))}
     </svg>
   );
