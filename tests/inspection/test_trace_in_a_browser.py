@@ -1,7 +1,6 @@
 """The page of a trace in a browser: each step with its numbers, where they come from and where they go."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,22 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from browsing import Watched, in_a_browser, opened_browser
+from browsing import PHONE, Watched, in_a_browser
 from inspection.test_trace_shown import TRACE, WEIGHTS, made
 from openwork.inspection.trace import Trace
 from openwork.inspection.trace_page import trace_page
 
 pytestmark = in_a_browser
-PHONE = {"width": 390, "height": 844}
 HOSTILE = "<img src=x onerror=alert(1)>"
 CELLS = """() => [...document.querySelectorAll('.grid tbody tr')].map((row) =>
     [...row.querySelectorAll('td')].map((cell) => cell.innerText))"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with opened_browser() as opened:
-        yield opened
 
 
 def opened(browser: Any, folder: Path, trace: Trace = TRACE, more: str = "l=en", **options: Any) -> Watched:

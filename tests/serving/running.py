@@ -14,6 +14,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
+
+for name in ("fastapi", "uvicorn", "prometheus_client"):
+    pytest.importorskip(name, reason="needs the extra serve")
+of_a_server = [
+    pytest.mark.slow,  # a server loads torch before its first answer
+    pytest.mark.skipif(sys.platform != "linux", reason="finds the processes of a server in /proc"),
+]
 SERVING = "serving at "
 SLOW = 120  # seconds; a machine may be busy
 

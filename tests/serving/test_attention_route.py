@@ -1,7 +1,6 @@
 """POST /v1/attention: a real server answers what Python calculates, and refuses in a sentence what it cannot show."""
 
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,17 +8,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from serving.running import RunningServer
+from serving.running import RunningServer, of_a_server
 
 if TYPE_CHECKING:
     from openwork.bundles.bundle import Bundle
 
-for name in ("fastapi", "uvicorn", "prometheus_client"):
-    pytest.importorskip(name, reason="needs the extra serve")
-pytestmark = [
-    pytest.mark.slow,  # a server loads torch before its first answer
-    pytest.mark.skipif(sys.platform != "linux", reason="finds the processes of a server in /proc"),
-]
+pytestmark = of_a_server
 
 
 def ask(tiny_server: RunningServer, text: str, **more: Any) -> Any:

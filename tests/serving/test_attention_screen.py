@@ -6,17 +6,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from browsing import Watched, in_a_browser
+from browsing import PHONE, Watched, in_a_browser
 from openwork.inspection.page import app_page
 from serving.running import RunningServer
 
 if TYPE_CHECKING:
     from openwork.bundles.bundle import Bundle
 
-for name in ("fastapi", "uvicorn", "prometheus_client"):
-    pytest.importorskip(name, reason="needs the extra serve")
 pytestmark = in_a_browser
-PHONE = {"width": 390, "height": 844}
 WEIGHTS = """() => [...document.querySelectorAll('.heat tbody tr')].map((row) =>
     [...row.querySelectorAll('td')].map((cell) => Number(cell.dataset.weight)))"""
 HOSTILE = "<img src=x onerror=alert(1)>"

@@ -1,22 +1,18 @@
 """The Beam screen in a browser: its scores are those of the decoder, and the replay shows what was known by then."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from browsing import Watched, in_a_browser
+from browsing import PHONE, Watched, in_a_browser
 from serving.running import RunningServer
 
 if TYPE_CHECKING:
     from openwork.bundles.bundle import Bundle
     from openwork.decoding.search_tree import SearchTree
 
-for name in ("fastapi", "uvicorn", "prometheus_client"):
-    pytest.importorskip(name, reason="needs the extra serve")
 pytestmark = in_a_browser
-PHONE = {"width": 390, "height": 844}
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
@@ -132,10 +128,9 @@ def test_a_sentence_is_asked_of_the_server(browser: Any, tiny_server: RunningSer
     page = watched.page
     page.fill("#sentence", "d e")
     page.select_option(".ask select", "3")
-    page.keyboard.press("Tab")
     page.click(".ask button")
     page.wait_for_selector(".beam-tree")
-    answer = json.loads(json.dumps(tiny_server.ask("POST", "/v1/beam", {"text": "d e", "beam": 3}).json))
+    answer = tiny_server.ask("POST", "/v1/beam", {"text": "d e", "beam": 3}).json
     assert numbers(page, "final") == pytest.approx([one["final"] for one in answer["finished"]], abs=1e-5)
     assert "q=d%20e" in page.url and "b=3" in page.url
     page.evaluate("location.hash = '#/beam?l=en&q=a%20b&s=1&b=2'")  # another line, and another width

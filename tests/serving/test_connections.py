@@ -5,7 +5,6 @@ import gzip
 import json
 import select
 import socket
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,17 +13,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from serving.running import SLOW, RunningServer, running, wait_until
+from serving.running import SLOW, RunningServer, of_a_server, running, wait_until
 
 if TYPE_CHECKING:
     from openwork.bundles.bundle import Bundle
 
-for name in ("fastapi", "httptools", "uvicorn", "prometheus_client"):
-    pytest.importorskip(name, reason="needs the extra serve")
-pytestmark = [
-    pytest.mark.slow,  # a server loads torch before its first answer
-    pytest.mark.skipif(sys.platform != "linux", reason="finds the processes of a server in /proc"),
-]
+pytest.importorskip("httptools", reason="needs the extra serve")
+pytestmark = of_a_server
 POST = b"POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 SECONDS = 1.0  # that a request may take to arrive; a busy machine may need some of it
 

@@ -16,8 +16,6 @@ from serving.running import RunningServer, started, wait_until
 if TYPE_CHECKING:
     from openwork.bundles.bundle import Bundle
 
-for name in ("fastapi", "uvicorn", "prometheus_client"):
-    pytest.importorskip(name, reason="needs the extra serve")
 pytestmark = [
     pytest.mark.slow,  # a server loads torch before its first answer
     pytest.mark.skipif(sys.platform == "win32", reason="there are no Unix sockets"),

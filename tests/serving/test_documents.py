@@ -4,7 +4,6 @@ import http.client
 import io
 import json
 import re
-import sys
 import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,19 +13,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from calling import Call
-from serving.running import SLOW, Answer, RunningServer, running, wait_until
+from serving.running import SLOW, Answer, RunningServer, of_a_server, running, wait_until
 
 if TYPE_CHECKING:
     from openwork.bundles.bundle import Bundle
 
-for name in ("fastapi", "uvicorn", "prometheus_client", "python_multipart"):
-    pytest.importorskip(name, reason="needs the extra serve")
+pytest.importorskip("python_multipart", reason="needs the extra serve")
 for name in ("sentencex", "lxml"):
     pytest.importorskip(name, reason="needs the extra documents")
-pytestmark = [
-    pytest.mark.slow,  # a server loads torch before its first answer
-    pytest.mark.skipif(sys.platform != "linux", reason="finds the processes of a server in /proc"),
-]
+pytestmark = of_a_server
 PAGE = '<p class="x">a <b>b c</b> d.</p><!-- c --><ul><li>e<br>f<li><i>a</i> b. <code>g</code> h</ul>\n'
 BOUNDARY = "boundary0123456789"
 

@@ -1,6 +1,5 @@
 """The server against its own description: requests that follow it, and that do not, get answers that do."""
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,18 +7,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from serving.running import RunningServer, running
+from serving.running import RunningServer, of_a_server, running
 
 if TYPE_CHECKING:
     from openwork.bundles.bundle import Bundle
 
-for name in ("fastapi", "httptools", "uvicorn", "prometheus_client"):
-    pytest.importorskip(name, reason="needs the extra serve")
+pytest.importorskip("httptools", reason="needs the extra serve")
 schemathesis: Any = pytest.importorskip("schemathesis", reason="needs the package schemathesis")
-pytestmark = [
-    pytest.mark.slow,  # a server loads torch before its first answer
-    pytest.mark.skipif(sys.platform != "linux", reason="finds the processes of a server in /proc"),
-]
+pytestmark = of_a_server
 EXAMPLES = 40  # of each route and each kind
 UNAVAILABLE = 503  # which the description names: /ready, and a request that takes too long
 

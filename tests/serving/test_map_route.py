@@ -1,6 +1,5 @@
 """/v1/map of a real server, and the Map screen that asks it."""
 
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -8,17 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from serving.running import RunningServer, running
+from serving.running import RunningServer, of_a_server, running
 
 if TYPE_CHECKING:
     from openwork.bundles.bundle import Bundle
 
-for name in ("fastapi", "uvicorn", "prometheus_client"):
-    pytest.importorskip(name, reason="needs the extra serve")
-pytestmark = [
-    pytest.mark.slow,  # a server loads torch before its first answer
-    pytest.mark.skipif(sys.platform != "linux", reason="finds the processes of a server in /proc"),
-]
+pytestmark = of_a_server
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import socket
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from calling import language_model
-from serving.running import RunningServer, running, wait_until
+from serving.running import RunningServer, of_a_server, running, wait_until
 
 if TYPE_CHECKING:
     from openwork.bundles.bundle import Bundle
@@ -24,10 +23,7 @@ for name in ("fastapi", "uvicorn", "prometheus_client", "openai"):
     pytest.importorskip(name, reason="needs the extra serve, and OpenAI's client")
 import openai  # noqa: E402
 
-pytestmark = [
-    pytest.mark.slow,  # a server loads torch before its first answer
-    pytest.mark.skipif(sys.platform != "linux", reason="finds the processes of a server in /proc"),
-]
+pytestmark = of_a_server
 LENGTH = 12
 PROMPTS = ["a b c", "d", "h g f e d", ""]
 CHAT: Any = [

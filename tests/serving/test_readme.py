@@ -10,17 +10,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from journeys.pages import Command, shell_blocks
-from serving.running import SLOW, running
+from serving.running import SLOW, of_a_server, running
 
 if TYPE_CHECKING:
     from openwork.bundles.bundle import Bundle
 
-for name in ("fastapi", "uvicorn", "prometheus_client", "python_multipart"):
-    pytest.importorskip(name, reason="needs the extra serve")
-pytestmark = [
-    pytest.mark.slow,  # a server loads torch before its first answer
-    pytest.mark.skipif(sys.platform != "linux", reason="finds the processes of a server in /proc"),
-]
+pytest.importorskip("python_multipart", reason="needs the extra serve")
+pytestmark = of_a_server
 
 
 @pytest.mark.parametrize("page", ["README.md", "README.zh-CN.md"])

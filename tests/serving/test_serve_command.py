@@ -22,8 +22,6 @@ from openwork.text.pieces.kinds import KINDS
 from openwork.text.pieces.words import Labels
 from serving.running import started, wait_until
 
-for name in ("fastapi", "uvicorn", "prometheus_client"):
-    pytest.importorskip(name, reason="needs the extra serve")
 pytestmark = pytest.mark.slow  # the server's libraries take a second to load
 
 

@@ -11,8 +11,6 @@ from serving.running import RunningServer
 if TYPE_CHECKING:
     from openwork.bundles.bundle import Bundle
 
-for name in ("fastapi", "uvicorn", "prometheus_client"):
-    pytest.importorskip(name, reason="needs the extra serve")
 pytestmark = in_a_browser
 
 

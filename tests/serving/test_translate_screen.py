@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from browsing import Watched, in_a_browser
+from browsing import PHONE, Watched, in_a_browser
 from serving.running import RunningServer, running
 
 if TYPE_CHECKING:
     from openwork.bundles.bundle import Bundle
 
-for name in ("fastapi", "uvicorn", "prometheus_client"):
-    pytest.importorskip(name, reason="needs the extra serve")
 pytestmark = in_a_browser
 TEXT = "a b c\nd e f"
-PHONE = {"width": 390, "height": 844}
 SCREEN = "#source"
 DONE = ".output[aria-busy=false] .line"
 

@@ -1,7 +1,7 @@
 // The chosen map as lines: what attends on one side, what it attends to on the other, thicker for larger weights.
 import type { JSX } from "preact";
 import { t } from "../shell/texts";
-import { width } from "./drawing";
+import { width } from "../text/files";
 import type { Shown } from "./levels";
 import { cell, choose } from "./state";
 

@@ -1,4 +1,5 @@
 // A map as a picture of its own: SVG with title, axes, labels and legend; the same as PNG, and the numbers as CSV.
+import { escaped, field, width } from "../text/files";
 import type { Shown } from "./levels";
 
 export interface Titles {
@@ -8,21 +9,8 @@ export interface Titles {
   readonly scale: string;
 }
 
-const [CELL, LETTER, SIZE] = [28, 9, 13];
+const [CELL, SIZE] = [28, 13];
 const BLUE = "#0068a3";
-const ESCAPES: Readonly<Record<string, string>> = { "<": "&lt;", ">": "&gt;", "&": "&amp;", '"': "&quot;" };
-
-/** Text for XML, without the characters that it forbids. */
-export function escaped(text: string): string {
-  // eslint-disable-next-line no-control-regex
-  return text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd").replace(/[<>&"]/g, (sign) => ESCAPES[sign] ?? sign);
-}
-
-/** About how wide a text is: a Chinese character is as wide as two Latin ones. */
-export function width(text: string): number {
-  return Array.from(text).reduce((sum, one) => sum + ((one.codePointAt(0) ?? 0) >= 0x1100 ? 1.7 * LETTER : LETTER), 0);
-}
-
 function label(text: string, x: number, y: number, more: string): string {
   return `<text x="${x}" y="${y}" fill="#1d2126" ${more}>${escaped(text)}</text>`;
 }
@@ -62,12 +50,6 @@ export function svgOf({ weights, rows, columns }: Shown, titles: Titles): string
     legend(left, bottom + 20, titles.scale),
     "</svg>",
   ].join("");
-}
-
-/** A field of CSV; one that a spreadsheet would take for a formula begins with an apostrophe. */
-function field(text: string): string {
-  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
 export function csvOf({ weights, rows, columns }: Shown): string {

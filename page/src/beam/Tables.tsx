@@ -1,10 +1,11 @@
 // The candidates of a step by rank, the finished hypotheses, and the chosen node with its numbers in place.
 import type { JSX } from "preact";
 import { t } from "../shell/texts";
+import { decimal } from "../text/numbers";
 import { visible } from "../text/words";
 import { candidates, pathOf, textOf, type SearchNode, type SearchTree } from "./data";
 import { choose, chosen, isWhole, step } from "./state";
-import { fateOf, nats } from "./words";
+import { fateOf } from "./words";
 
 const MOST = 200; // candidates listed
 
@@ -25,7 +26,7 @@ export function Candidates({ of }: { readonly of: SearchTree }): JSX.Element | n
               <td>{node.rank || "–"}</td>
               <th scope="row"><button type="button" class="link" onClick={() => choose(node.id)}><bdi>{visible(node.piece)}</bdi></button></th>
               <td class="text"><bdi>{node.parent === null ? "" : textOf(of, node.parent)}</bdi></td>
-              <td>{nats(node.logProbability)}</td><td>{nats(node.score)}</td><td class="text">{fateOf(of, node, step.value)}</td>
+              <td>{decimal(node.logProbability)}</td><td>{decimal(node.score)}</td><td class="text">{fateOf(of, node, step.value)}</td>
             </tr>
           ))}
         </tbody>
@@ -52,8 +53,8 @@ export function Hypotheses({ of }: { readonly of: SearchTree }): JSX.Element | n
             <tr key={one.node} class={one.node === chosen.value ? "chosen" : ""}>
               <td>{isWhole.value ? one.rank : "–"}</td>
               <th scope="row" class="text"><button type="button" class="link" onClick={() => choose(one.node)}><bdi>{one.text || "∅"}</bdi></button></th>
-              <td data-score={one.score}>{nats(one.score)}</td><td>{one.length}</td><td>{nats(one.penalty)}</td>
-              {hasCredit && <td>{nats(one.credit)}</td>}<td data-final={one.final}>{nats(one.final)}</td>
+              <td data-score={one.score}>{decimal(one.score)}</td><td>{one.length}</td><td>{decimal(one.penalty)}</td>
+              {hasCredit && <td>{decimal(one.credit)}</td>}<td data-final={one.final}>{decimal(one.final)}</td>
             </tr>
           ))}
         </tbody>
@@ -71,8 +72,8 @@ function Final({ of, node }: { readonly of: SearchTree; readonly node: SearchNod
   const base = rule === "power" ? String(one.length) : `((5 + ${one.length}) / 6)`;
   return (
     <ol class="lines">
-      <li><span class="note">{t("beam.penalty")}</span><span class="terms">{base}^{alpha} = {nats(one.penalty)}</span></li>
-      <li><span class="note">{t("beam.final")}</span><span class="terms">{nats(one.score)} / {nats(one.penalty)}{one.credit !== 0 && ` + ${nats(one.credit)}`} = {nats(one.final)}</span></li>
+      <li><span class="note">{t("beam.penalty")}</span><span class="terms">{base}^{alpha} = {decimal(one.penalty)}</span></li>
+      <li><span class="note">{t("beam.final")}</span><span class="terms">{decimal(one.score)} / {decimal(one.penalty)}{one.credit !== 0 && ` + ${decimal(one.credit)}`} = {decimal(one.final)}</span></li>
     </ol>
   );
 }
@@ -89,7 +90,7 @@ export function Panel({ of }: { readonly of: SearchTree }): JSX.Element | null {
         <>
           <p class="value" aria-live="polite">{Math.exp(node.logProbability).toFixed(4)}</p>
           <p class="muted">{t("beam.afterText")} <bdi>{textOf(of, before.id) || "∅"}</bdi></p>
-          <ol class="lines"><li><span class="note">{t("beam.score")}</span><span class="terms">{nats(before.score)} + {nats(node.logProbability)} = {nats(node.score)}</span></li></ol>
+          <ol class="lines"><li><span class="note">{t("beam.score")}</span><span class="terms">{decimal(before.score)} + {decimal(node.logProbability)} = {decimal(node.score)}</span></li></ol>
         </>
       )}
       <p>{fateOf(of, node, step.value)}</p>

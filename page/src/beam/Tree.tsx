@@ -2,11 +2,12 @@
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { t } from "../shell/texts";
+import { decimal } from "../text/numbers";
 import { visible } from "../text/words";
 import type { SearchTree } from "./data";
 import { bounded, neighbour, type Placed } from "./layout";
 import { best, choose, chosen, shown, step } from "./state";
-import { fateOf, nats } from "./words";
+import { fateOf } from "./words";
 
 export const [ACROSS, DOWN] = [132, 44]; // pixels of a column and of a row
 const [WIDE, HIGH] = [112, 36]; // of a node
@@ -20,13 +21,13 @@ function look({ node }: Placed): string {
 
 function Node({ of, at }: { readonly of: SearchTree; readonly at: Placed }): JSX.Element {
   const { node, row } = at;
-  const name = t("beam.node", { piece: visible(node.piece), probability: Math.exp(node.logProbability).toFixed(4), score: nats(node.score), fate: fateOf(of, node, step.value) });
+  const name = t("beam.node", { piece: visible(node.piece), probability: Math.exp(node.logProbability).toFixed(4), score: decimal(node.score), fate: fateOf(of, node, step.value) });
   return (
     <div role="treeitem" class={look(at)} aria-level={node.step + 1} aria-selected={node.id === chosen.value} aria-label={name} title={name}
       tabIndex={node.id === chosen.value ? 0 : -1} data-node={node.id} style={{ left: `${ACROSS * node.step}px`, top: `${DOWN * row}px`, width: `${WIDE}px`, height: `${HIGH}px` }}
       onClick={() => choose(node.id)}>
       <bdi>{MARK[node.fate]}{visible(node.piece)}</bdi>
-      <small>{node.step > 0 ? `${nats(node.logProbability, 2)} · ${nats(node.score, 2)}` : ""}</small>
+      <small>{node.step > 0 ? `${decimal(node.logProbability, 2)} · ${decimal(node.score, 2)}` : ""}</small>
     </div>
   );
 }

@@ -1,5 +1,5 @@
 // The search as files: the tree in view as SVG with title and legend, all of its nodes as CSV.
-import { escaped, width } from "../attention/drawing";
+import { escaped, field, width } from "../text/files";
 import { visible } from "../text/words";
 import { textOf, type SearchTree } from "./data";
 import type { Placed } from "./layout";
@@ -40,12 +40,7 @@ export function svgOf(all: readonly Placed[], best: ReadonlySet<number>, names: 
   ].join("\n");
 }
 
-/** A cell of CSV; what a spreadsheet would take for a formula begins with an apostrophe. */
-function csv(text: string): string {
-  return `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
-}
-
 export function csvOf(tree: SearchTree): string {
-  const rows = tree.nodes.map((node) => [node.id, node.parent ?? "", node.step, csv(node.piece), csv(textOf(tree, node.id)), node.logProbability, node.score, node.rank, node.fate, node.reason].join(","));
+  const rows = tree.nodes.map((node) => [node.id, node.parent ?? "", node.step, field(node.piece), field(textOf(tree, node.id)), node.logProbability, node.score, node.rank, node.fate, node.reason].join(","));
   return ["id,parent,step,piece,text,log_probability,score,rank,fate,reason", ...rows, ""].join("\r\n");
 }

@@ -10,7 +10,3 @@ export function fateOf(tree: SearchTree, node: SearchNode, step: number): string
   if (node.fate === "kept") return node.step < step && node.id !== 0 && !tree.nodes.some(({ parent, rank }) => parent === node.id && rank > 0) ? t("beam.without") : t("beam.kept");
   return said(`beam.reason.${node.reason}`, { rank: node.rank, beam: tree.beam, limit: tree.limit });
 }
-
-export function nats(value: number, digits = 4): string {
-  return value.toFixed(digits).replace("-", "−");
-}

@@ -3,7 +3,8 @@ import type { JSX } from "preact";
 import type { Printed } from "./content";
 import { at } from "../engine/matrix";
 import type { Step } from "../engine/steps";
-import { decimal, stepNames } from "./labels";
+import { stepNames } from "./labels";
+import { decimal } from "../text/numbers";
 import { content, original } from "./state";
 import { language, said, t } from "../shell/texts";
 

@@ -4,8 +4,8 @@ import { isMasked } from "../engine/engine";
 import { STEPS, type Axis, type Operand, type Step } from "../engine/steps";
 import { content, engine, original } from "./state";
 import { said, t } from "../shell/texts";
+import { DECIMALS, decimal } from "../text/numbers";
 
-const DECIMALS = 4;
 const WHOLE = new Set(["source.ids", "target.ids", "mask.bits"]);
 
 export function word(id: number): string {
@@ -22,13 +22,6 @@ export function names(axis: Axis, count: number): string[] {
   if (axis === "one") return Array.from({ length: count }, () => "");
   const first = axis === "position" ? 0 : 1;
   return Array.from({ length: count }, (_, place) => String(place + first));
-}
-
-/** Four decimals, with a minus sign as wide as a digit. */
-export function decimal(value: number, decimals = DECIMALS): string {
-  if (value === -Infinity) return "−∞";
-  const text = value.toFixed(decimals);
-  return (Number(text) === 0 ? text.replace("-", "") : text).replace("-", "−");
 }
 
 /** As few decimals as say the value: for what is given. */

@@ -25,17 +25,18 @@ function askFor(written: string): void {
   void ask<WrittenTrace>(asking, "/v1/explain", body, (found) => {
     take(found);
     sentence.value = written;
+    if (layer.value < 0) layerCount.value = layersOf(found);
   });
 }
 
 function layersOf(of: WrittenTrace | null): number {
   return Math.max(0, ...(of?.steps ?? []).map(({ name }) => Number(/\.layers\.(\d+)/.exec(name)?.[1] ?? -1) + 1));
 }
+/** Of the model, as far as its steps were asked for; those of one layer do not tell how many there are. */
 const layerCount = signal(0);
 
 function Ask(): JSX.Element {
   const pick = (to: number): void => {
-    layerCount.value = Math.max(layerCount.value, layersOf(trace.value));
     layer.value = to;
     if (sentence.value) askFor(sentence.value);
   };

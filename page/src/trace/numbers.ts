@@ -1,4 +1,5 @@
 // Numbers as text, which of them a window shows, and which of them a drawing keeps.
+import { decimal } from "../text/numbers";
 import { summary } from "./data";
 
 /** The first place of a window of so many that has the chosen place in its middle, as far as there are others. */
@@ -10,8 +11,7 @@ export function numberText(value: number, isWhole: boolean): string {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "−∞";
   if (isWhole) return String(value);
   const size = Math.abs(value);
-  const text = size !== 0 && (size < 1e-3 || size >= 1e5) ? value.toExponential(2) : value.toFixed(4);
-  return text.replaceAll("-", "−");
+  return size !== 0 && (size < 1e-3 || size >= 1e5) ? value.toExponential(2).replaceAll("-", "−") : decimal(value);
 }
 
 export function largestOf(matrix: Float64Array): number {

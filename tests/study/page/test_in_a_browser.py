@@ -1,12 +1,11 @@
 """The page in a real browser without a network: keys, editing, undo, languages, themes, and a phone."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from browsing import Watched, in_a_browser, opened_browser
+from browsing import Watched, in_a_browser
 from openwork.study.documents import find_example
 from openwork.study.page import step_page
 
@@ -21,12 +20,6 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     file: Path = tmp_path_factory.mktemp("page") / "step.html"
     file.write_text(step_page(find_example("002-8")(), "en"), encoding="utf-8")
     return file.as_uri()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with opened_browser() as browser:
-        yield browser
 
 
 def test_all_steps_by_keys_alone_equal_python_and_weights_add_up(browser: Any, address: str) -> None:

@@ -8,9 +8,10 @@ from pathlib import Path
 from openwork.base.errors import DataError
 from openwork.base.files import read_lines
 from openwork.base.messages import msg
+from openwork.inference.attention_maps.words import words_of
 
 COLUMNS = 4
-MOST = 2000  # pairs of words: each needs a forward pass
+MOST = 2000  # pairs of words: each sentence is translated once
 _NUMBERED = re.compile(r"(.+)#([1-9][0-9]?)")
 
 
@@ -25,6 +26,14 @@ class WordRelation:
     sentence: str
     source: tuple[int, int]
     target: tuple[int, int]
+
+    @property
+    def other_words(self) -> list[tuple[int, int]]:
+        """The words of the sentence that are no part of the two."""
+        own = (self.source, self.target)
+        return [
+            word for word in words_of(self.sentence) if all(max(word[0], one[0]) >= min(word[1], one[1]) for one in own)
+        ]
 
 
 def read_relations(path: Path) -> list[WordRelation]:
@@ -43,7 +52,7 @@ def read_relations(path: Path) -> list[WordRelation]:
     if len(found) > MOST:
         raise DataError(
             f"{path} has {len(found):,} relations",
-            why=f"each needs a pass of the model; {MOST:,} are the most",
+            why=f"each sentence is translated; {MOST:,} are the most",
             hint="take a part of them",
             code="D190",
         )
@@ -63,7 +72,10 @@ def _relations(path: Path) -> Iterator[WordRelation]:
             if place is None:
                 raise _unreadable(path, number, msg(f"its sentence has no {word}"))
         source, target = (place for place in places if place is not None)
-        yield WordRelation(name, sentence, source, target)
+        relation = WordRelation(name, sentence, source, target)
+        if not relation.other_words:
+            raise _unreadable(path, number, msg("its sentence has no other word, with which the two could be compared"))
+        yield relation
 
 
 def _place(sentence: str, word: str) -> tuple[int, int] | None:

@@ -17,7 +17,7 @@ from openwork.bundles.bundle import Bundle
 from openwork.inference.attention_maps.capture import SentenceAttention, capture, no_attention
 from openwork.inference.attention_maps.chosen import TITLES
 from openwork.inference.attention_maps.relations import WordRelation
-from openwork.inference.attention_maps.words import pieces_of, words_of
+from openwork.inference.attention_maps.words import pieces_of
 from openwork.metrics.estimates import holm
 
 FLIPS = 9999  # of the signs of the differences, for a p of 0.0001 at least
@@ -32,8 +32,8 @@ class HeadOnRelation:
         weight: from the one word to the other, the mean of all pairs.
         chance: to the other words of the sentence, the mean of them and of all pairs.
         most: share of pairs in which no other word has more.
-        p: of a difference from chance so large if the pair's word were any other one; Holm's, over all heads and
-            relations.
+        p: how often the mean difference from chance is as large when the signs of the pairs' differences are drawn;
+            corrected for all heads and relations (Holm).
     """
 
     relation: str
@@ -78,18 +78,10 @@ def _measured(found: SentenceAttention, relation: WordRelation) -> NDArray[np.fl
     if not layers:
         raise no_attention(TITLES["encoder"], msg("this bundle was trained without it"))
     weights = np.stack([one.weights for one in layers]).astype(np.float64)[:, :, rows].mean(2)
-    others = [
-        pieces_of(word, spans)
-        for word in words_of(found.source)
-        if not (_overlap(word, relation.source) or _overlap(word, relation.target))
-    ]
+    others = [pieces_of(word, spans) for word in relation.other_words]
     own = weights[..., columns].sum(-1)
-    rest = np.stack([weights[..., places].sum(-1) for places in others]) if others else np.zeros((1, *own.shape))
+    rest = np.stack([weights[..., places].sum(-1) for places in others])
     return np.stack([own, rest.mean(0), own >= rest.max(0)], axis=-1)
-
-
-def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:
-    return max(one[0], other[0]) < min(one[1], other[1])
 
 
 def _heads(name: str, measured: NDArray[np.float64]) -> list[HeadOnRelation]:

@@ -16,10 +16,10 @@ def trace_answer(bundle: Bundle, text: str, layer: int | None) -> dict[str, Any]
 
     `layer`: all steps of this layer, counted from 0; None: what each part of a layer gives, of all layers.
     """
-    ((source, _),) = bundle.tokenizers.encode_sources([text])
-    if len(source) > MOST_PIECES:
-        return {"failed": f"the text has {len(source):,} pieces; {MOST_PIECES} is the most whose steps are shown"}
     try:
+        ((source, _),) = bundle.tokenizers.encode_sources([text])
+        if len(source) > MOST_PIECES:
+            return {"failed": f"the text has {len(source):,} pieces; {MOST_PIECES} is the most whose steps are shown"}
         return trace_content(explain(bundle, text, Selection(layer)))
     except OpenworkError as error:
         return {"failed": error.sentence}
