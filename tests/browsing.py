@@ -61,7 +61,7 @@ class Watched:
         return str(found.generate_report()) if found.violations_count else ""
 
     def end(self) -> None:
-        assert self.errors == []
+        assert self.errors == [], self.errors
         own = ("file:", "data:", "blob:") if not self.origin else ("data:", "blob:", f"http://{self.origin}/")
         assert all(url.startswith(own) for url in self.requests), self.requests
         self.context.close()

@@ -7,6 +7,8 @@ import { App } from "./shell/App";
 import { follow, type Screen } from "./shell/address";
 import { mapScreen } from "./map/Map";
 import type { WrittenMaps } from "./map/content";
+import { runsScreen } from "./runs/Runs";
+import type { Run } from "./runs/data";
 import { stepScreen } from "./step/Step";
 import type { WrittenContent } from "./step/content";
 import { traceScreen } from "./trace/Trace";
@@ -21,10 +23,13 @@ interface Written {
   readonly attention?: AttentionContent;
   readonly beam?: SearchTree;
   readonly map?: WrittenMaps;
+  readonly runs?: readonly Run[];
+  /** Whether the server of the page has runs. */
+  readonly liveRuns?: boolean;
   readonly served?: Served;
 }
 
-function screensOf({ step, trace, attention, beam, map, served }: Written): readonly Screen[] {
+function screensOf({ step, trace, attention, beam, map, runs, liveRuns, served }: Written): readonly Screen[] {
   const worked = step && stepScreen(step);
   return [
     ...(served ? [translateScreen(served)] : []),
@@ -32,6 +37,7 @@ function screensOf({ step, trace, attention, beam, map, served }: Written): read
     ...(served || beam ? [beamScreen(beam, served !== undefined)] : []),
     ...(served || trace ? [traceScreen(trace, served !== undefined)] : []),
     ...(worked ? [worked] : []),
+    ...(runs || liveRuns ? [runsScreen(runs)] : []),
     ...(served || map ? [mapScreen(map, served !== undefined, worked)] : []),
   ];
 }
@@ -41,5 +47,5 @@ if (root) {
   const written = JSON.parse(document.getElementById("content")?.textContent ?? "{}") as Written;
   const screens = screensOf(written);
   follow(screens);
-  render(<App screens={screens} isServed={written.served !== undefined} />, root);
+  render(<App screens={screens} isServed={written.served !== undefined || written.liveRuns === true} />, root);
 }

@@ -51,6 +51,7 @@ WORK: dict[str, str] = {
     "attention": "{}/bundle a",
     "explain": "a --bundle {}/bundle",
     "beam": "{}/bundle a",
+    "runs": "{}/none",  # runs are made in tests/runs/test_compared.py
     "paper": "eq 1",
     "study": "",
     "doctor": "",

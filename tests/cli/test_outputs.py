@@ -30,7 +30,7 @@ READ = {
     "train_source", "train_reference", "train_file", "text", "run_file", "from_bundle", "folder", "paths",
     "source_tokenizer", "target_tokenizer", "tokenizer", "shortlist", "terms", "first", "second", "against",
     "examples", "settings", "experiment", "pictures", "valid_pictures", "sounds", "valid_sounds", "files", "series",
-    "bundles", "token_file", "certificate", "key", "memory", "relations",
+    "bundles", "token_file", "certificate", "key", "memory", "relations", "folders", "runs",
 }  # fmt: skip
 TEXTS = ("home/s.en", "home/s.de")
 BUNDLE = ("--bundle", "home/bundle")
@@ -59,6 +59,7 @@ OUTPUTS: dict[tuple[str, str], Arguments] = {
     ("info", "html"): ("home/bundle",),
     ("study", "html"): ("score-scale",),
     ("beam", "html"): ("home/bundle", "a b"),
+    ("runs", "html"): ("home/run",),
 }
 FILES = {output for output in OUTPUTS if output[1] != "out" or output[0] in ("shortlist", "config from")}
 EXPERIMENT = """

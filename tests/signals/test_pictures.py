@@ -185,6 +185,10 @@ def test_a_picture_is_moved_by_hand() -> None:
     assert moved(pixels, (-5, 5))[..., 0].tolist() == [[7, 7, 7], [7, 7, 7], [7, 7, 7]]
     settings = PictureSettings(height=3, width=3, channels=1, patch=3, shift=1)
     encoder = PicturePatches(settings)
-    (found,) = encoder.encode_batch([pixels[..., 0]], shift=settings.shifts[1])
+    (found,) = encoder.encode_batch([pixels[..., 0]], *settings.views[1])
     assert found.tolist() == [[1, 2, 3, 1, 2, 3, 4, 5, 6]]
-    assert len(settings.shifts) == 5 and PictureSettings().shifts == ((0, 0),)
+    (found,) = encoder.encode_batch([pixels[..., 0]], shift=(1, 0), is_mirrored=True)
+    assert found.tolist() == [[3, 2, 1, 3, 2, 1, 6, 5, 4]]
+    assert len(settings.views) == 5 and PictureSettings().views == (((0, 0), False),)
+    both = PictureSettings(shift=2, mirror=True).views
+    assert len(set(both)) == 10 and ((0, -2), True) in both

@@ -2,13 +2,13 @@
 import { computed, signal } from "@preact/signals";
 import type { JSX } from "preact";
 import type { Screen } from "../shell/address";
-import { save } from "../shell/save";
+import { pngOf, save } from "../shell/save";
 import { said, t } from "../shell/texts";
 import { AskLine, ask, type Asking } from "../served/AskLine";
 import { bundle } from "../served/state";
 import { firstLine } from "../translate/state";
 import { KINDS, type Attention, type WrittenAttention } from "./data";
-import { csvOf, pngOf, svgOf, type Titles } from "./drawing";
+import { csvOf, svgOf, type Titles } from "./drawing";
 import { HeatMap } from "./HeatMap";
 import { LEVELS, type Shown } from "./levels";
 import { Lines } from "./Lines";

@@ -56,13 +56,3 @@ export function csvOf({ weights, rows, columns }: Shown): string {
   const head = ["", ...columns.map(({ label: text }) => field(text))].join(",");
   return `${[head, ...weights.map((row, place) => [field(rows[place]?.label ?? ""), ...row].join(","))].join("\r\n")}\r\n`;
 }
-
-export async function pngOf(svg: string): Promise<Blob> {
-  const image = new Image();
-  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
-  await image.decode();
-  const canvas = document.createElement("canvas");
-  [canvas.width, canvas.height] = [2 * image.width, 2 * image.height];
-  canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
-  return new Promise((done, failed) => canvas.toBlob((blob) => (blob ? done(blob) : failed(new Error("no picture")))));
-}

@@ -96,7 +96,12 @@ export class Client {
 
   /** The translators that are served. */
   async bundles(signal: AbortSignal): Promise<readonly Bundle[]> {
-    return (await this.send("/v1/bundles", null, signal)).json() as Promise<readonly Bundle[]>;
+    return this.read<readonly Bundle[]>("/v1/bundles", signal);
+  }
+
+  /** The JSON of a route that takes no body. */
+  async read<T>(path: string, signal: AbortSignal): Promise<T> {
+    return (await this.send(path, null, signal)).json() as Promise<T>;
   }
 
   /** The JSON that a route answers to this body. */

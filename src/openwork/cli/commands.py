@@ -76,6 +76,7 @@ GROUPS = (
         "beam": CommandEntry(
             "beam", "beam", "Show the beam search of a translation as a tree: what was kept, what was dropped and why."
         ),
+        "runs": CommandEntry("runs", "runs", "Compare trainings, also while they run: curves, figures, settings."),
         "info": CommandEntry("info", "info", "Describe a bundle or a preset."),
         "tokenize": CommandEntry("info", "tokenize", "Cut each line of standard input into pieces."),
         "paper": CommandEntry("study", "paper", "Show an equation, figure or table of the paper with our code."),

@@ -27,6 +27,7 @@ class ServerOptions:
     certificate: Annotated[Path | None, Option(help="TLS: the file of the certificate.")] = None
     key: Annotated[Path | None, Option(help="TLS: the file of its key.")] = None
     allow_host: Annotated[list[str] | None, Option(help="Another name by which the server is called.")] = None
+    runs: Annotated[list[Path] | None, Option(help="A run, or a folder of runs, which the page shows.")] = None
     opens: Annotated[bool, Option("--open", help="Open the server's page in a browser.")] = False
 
 
@@ -68,8 +69,9 @@ def serve(
         server.host, server.port, read_token(server.token_file) if server.token_file else "", server.certificate,
         server.key, tuple(server.allow_host or ()), limits.most_bytes, limits.most_lines, limits.seconds,
         limits.receive_seconds, limits.connections, limits.workers or 0, limits.queue_tokens, precision,
+        runs=tuple(server.runs or ()),
     )  # fmt: skip
-    _serve("serve", bundles, settings, *([_open] if server.opens else []))
+    _serve("serve", bundles, settings, *([open_in_browser] if server.opens else []))
 
 
 def daemon(
@@ -95,7 +97,8 @@ def daemon(
     _serve("daemon", bundles, ServerSettings(socket=daemon_socket(), workers=workers or 0, precision=precision))
 
 
-def _open(address: str) -> None:
+def open_in_browser(address: str) -> None:
+    """Opens it, or says that there is no browser."""
     import webbrowser
 
     if not webbrowser.open(address):
@@ -105,12 +108,7 @@ def _open(address: str) -> None:
 def _serve(
     command: str, bundles: list[Path], settings: ServerSettings, ready: Callable[[str], None] = lambda address: None
 ) -> None:
-    if any(find_spec(name) is None for name in PACKAGES):
-        raise UsageError(
-            f"openwork {command} needs packages that are not installed",
-            hint="pip install fastapi httptools prometheus-client python-multipart uvicorn (the extra serve)",
-            code="U140",
-        )
+    check_packages(command)
     from openwork.bundles.folder import check_bundle
     from openwork.serving.server import serve as run
     from openwork.serving.service import named
@@ -118,4 +116,18 @@ def _serve(
     settings.check()
     for path in bundles:
         check_bundle(path)
+    if settings.runs:
+        from openwork.runs.compared.found import find_runs
+
+        find_runs(settings.runs)
     run(named(bundles), settings, report, ready)
+
+
+def check_packages(command: str) -> None:
+    """UsageError where a package of the extra serve is missing."""
+    if any(find_spec(name) is None for name in PACKAGES):
+        raise UsageError(
+            f"openwork {command} needs packages that are not installed",
+            hint="pip install fastapi httptools prometheus-client python-multipart uvicorn (the extra serve)",
+            code="U140",
+        )

@@ -36,6 +36,7 @@ from openwork.serving.guarding import App, Guard, is_token
 from openwork.serving.inspecting.attention_route import add_attention
 from openwork.serving.inspecting.beam_route import add_beam
 from openwork.serving.inspecting.map_route import add_maps
+from openwork.serving.inspecting.runs_route import add_runs
 from openwork.serving.inspecting.trace_route import add_trace
 from openwork.serving.measures import Measures
 from openwork.serving.openai import add_openai
@@ -70,6 +71,8 @@ def make_app(service: Service, settings: ServerSettings) -> App:
     add_beam(app, service)
     add_trace(app, service)
     add_maps(app, service)
+    if settings.runs:
+        add_runs(app, settings.runs)
     add_openai(app, service, settings)
     _add_state(app, service, measures)
     return Guard(app, settings, measures.request)
@@ -140,7 +143,10 @@ def _add_own(app: FastAPI, texts: TextRequests) -> None:
     @app.get("/", include_in_schema=False)
     async def page() -> Response:
         """A page on which texts are translated."""
-        return translator_page(_bundles(texts.service), needs_token=bool(texts.settings.token))
+        settings = texts.settings
+        return translator_page(
+            _bundles(texts.service), needs_token=bool(settings.token), shows_runs=bool(settings.runs)
+        )
 
 
 def _add_libretranslate(app: FastAPI, texts: TextRequests) -> None:

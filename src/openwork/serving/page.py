@@ -4,6 +4,7 @@ import base64
 import hashlib
 import re
 from functools import cache
+from typing import Any
 
 from starlette.responses import HTMLResponse
 
@@ -12,10 +13,19 @@ from openwork.inspection.page import SERVED, app_page, page_policy
 from openwork.serving.bodies.translation import BundleAnswer
 
 
-def translator_page(bundles: list[BundleAnswer], *, needs_token: bool) -> HTMLResponse:
+def translator_page(bundles: list[BundleAnswer], *, needs_token: bool, shows_runs: bool) -> HTMLResponse:
     """The page on which texts are translated. Where a token is needed, it asks for the bundles when it has one."""
     shown = [] if needs_token else [one.model_dump() for one in bundles]
     content = {"served": {"bundles": shown, "needsToken": needs_token}}
+    return _page(content | ({"liveRuns": True} if shows_runs else {}))
+
+
+def runs_page() -> HTMLResponse:
+    """The page that asks for runs."""
+    return _page({"liveRuns": True})
+
+
+def _page(content: dict[str, Any]) -> HTMLResponse:
     policy = f"{page_policy(SERVED)}; frame-ancestors 'none'"
     return HTMLResponse(app_page("openwork", content, connects=SERVED), headers={"content-security-policy": policy})
 

@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -18,6 +18,8 @@ from openwork.base.messages import msg
 from openwork.base.phrases import AsIs
 from openwork.serving.app import make_app
 from openwork.serving.connections import REFUSED, bounded_protocol
+from openwork.serving.guarding import App
+from openwork.serving.inspecting.runs_route import make_runs_app
 from openwork.serving.service import ServedModel, Service
 from openwork.serving.settings import ServerSettings
 
@@ -50,11 +52,23 @@ def serve(
             code="U138",
         )
     _raise_open_files(settings.connections)
+    _log_to(show)
+    with _bound(settings) as listening, asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(_serve(Service(models, settings), settings, listening, show, ready))
+
+
+def serve_runs(
+    folders: Sequence[Path], settings: ServerSettings, show: Callable[[str], None], ready: Callable[[str], None]
+) -> None:
+    """Serves the page of these trainings, and nothing else, until SIGINT or SIGTERM."""
+    with _bound(settings) as listening, asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(_listen(make_runs_app(folders, settings), settings, listening, show, ready))
+
+
+def _log_to(show: Callable[[str], None]) -> None:
     logging.root.addHandler(_Shown(show))
     LOGGER.setLevel(logging.INFO)
     LOGGER.propagate = not LOGGER.handlers  # the command line shows its lines already
-    with _bound(settings) as listening, asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_serve(Service(models, settings), settings, listening, show, ready))
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -151,8 +165,20 @@ async def _serve(
     gc.collect()
     gc.freeze()  # what is there now stays
     gc.set_threshold(*COLLECTED)
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGHUP, lambda: asyncio.ensure_future(_reload(service)))
+    await _listen(make_app(service, settings), settings, listening, show, ready)
+
+
+async def _listen(
+    app: App,
+    settings: ServerSettings,
+    listening: socket.socket,
+    show: Callable[[str], None],
+    ready: Callable[[str], None],
+) -> None:
     config = uvicorn.Config(
-        make_app(service, settings), log_config=None, access_log=False, server_header=False, lifespan="on",
+        app, log_config=None, access_log=False, server_header=False, lifespan="on",
         ssl_certfile=settings.certificate, ssl_keyfile=settings.key, timeout_graceful_shutdown=SLOW_SECONDS,
         http=bounded_protocol(settings), ws="none", timeout_keep_alive=30,
     )  # fmt: skip
@@ -161,7 +187,6 @@ async def _serve(
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, _end, server)
-    loop.add_signal_handler(signal.SIGHUP, lambda: asyncio.ensure_future(_reload(service)))
     show(msg(f"serving at {_address(settings, listening)}; Ctrl-C ends it"))
     loop.run_in_executor(None, ready, _address(settings, listening))
     try:

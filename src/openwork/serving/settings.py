@@ -15,7 +15,7 @@ class ServerSettings:
     """Limits of a server. `socket`: the path of a Unix socket, in place of an address. `token`: what requests must
     bring, empty: nothing. `hosts`: names it may be called by. `workers`: processes that translate, 0: one a core.
     `queue_tokens`: source tokens that may wait. `receive_seconds`: for the head of a request, and again for its body.
-    `connections`: that are open at a time.
+    `connections`: that are open at a time. `runs`: folders of trainings that the page shows.
     """
 
     host: str = "127.0.0.1"
@@ -33,6 +33,7 @@ class ServerSettings:
     queue_tokens: int = 50_000
     precision: TranslationPrecision = "float32"
     socket: Path | None = None
+    runs: tuple[Path, ...] = ()
 
     def check(self) -> None:
         """UsageError where others could reach the server without a token."""

@@ -47,15 +47,19 @@ class PicturePatches(SourceEncoder):
         return self._form.features
 
     def encode_batch(
-        self, sources: Sequence[Picture | tuple[Picture, str]], shift: tuple[int, int] = (0, 0)
+        self,
+        sources: Sequence[Picture | tuple[Picture, str]],
+        shift: tuple[int, int] = (0, 0),
+        is_mirrored: bool = False,
     ) -> list[NDArray[np.uint8]]:
         """The patches (patch, features) of each picture in bytes. DataError names one that cannot be read.
 
-        `shift`: pixels that it is moved down and to the right.
+        `shift`: pixels that it is moved down and to the right; `is_mirrored`: then left and right change places.
         """
         settings = self.settings
-        asked = (parted(source, settings.words) for source in sources)
-        return [
-            with_question(cut(moved(read_picture(picture, settings), shift), settings.patch), words, settings.words)
-            for picture, words in asked
-        ]
+        found = []
+        for picture, words in (parted(source, settings.words) for source in sources):
+            pixels = moved(read_picture(picture, settings), shift)
+            seen = pixels[:, ::-1] if is_mirrored else pixels
+            found.append(with_question(cut(seen, settings.patch), words, settings.words))
+        return found

@@ -45,13 +45,21 @@ class PictureSettings(Settings):
         "training pictures are also moved by so many pixels to each of four sides; epochs take turns",
         "Krizhevsky et al. 2012, section 4.1",
     )
+    mirror: bool = option(
+        False,
+        "training pictures are also mirrored, left and right; epochs take turns",
+        "Krizhevsky et al. 2012, section 4.1",
+    )
     words: QuestionWords = option(None, "words of the questions that follow the paths, after a tab; none: no questions")
 
     @property
-    def shifts(self) -> tuple[tuple[int, int], ...]:
-        """How far training pictures are moved, down and to the right."""
+    def views(self) -> tuple[tuple[tuple[int, int], bool], ...]:
+        """How training pictures are seen: moved so far down and to the right, and mirrored or not."""
         by = self.shift
-        return ((0, 0), (by, 0), (0, by), (-by, 0), (0, -by)) if by else ((0, 0),)
+        shifts = ((0, 0), (by, 0), (0, by), (-by, 0), (0, -by)) if by else ((0, 0),)
+        return tuple(
+            (shift, is_mirrored) for shift in shifts for is_mirrored in ((False, True) if self.mirror else (False,))
+        )
 
     @model_validator(mode="after")
     def _parts_fit(self) -> "PictureSettings":

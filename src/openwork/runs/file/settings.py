@@ -48,7 +48,11 @@ class RunSettings(Settings):
         """The ways in which each training source is read, as keywords of its encoder."""
         if self.sound is not None:
             return [{"speed": speed} for speed in self.sound.speeds]
-        return [{"shift": shift} for shift in self.picture.shifts] if self.picture is not None else []
+        return (
+            [{"shift": shift, "is_mirrored": is_mirrored} for shift, is_mirrored in self.picture.views]
+            if self.picture is not None
+            else []
+        )
 
     @model_validator(mode="after")
     def _tying_fits_vocabularies(self) -> "RunSettings":
