@@ -1,8 +1,8 @@
 """Pictures of the page's screens for docs/images/page, in both languages and on a phone: 64 colours each.
 
-    python page/screenshots.py BUNDLE "A sentence." [SECOND_LINE]
+    python page/screenshots.py BUNDLE RUNS "A sentence." [SECOND_LINE]
 
-BUNDLE is a trained translator. It needs `make browser` and Pillow.
+BUNDLE is a trained translator, RUNS a folder of trainings. It needs `make browser` and Pillow.
 """
 
 import io
@@ -28,6 +28,8 @@ from openwork.inference.searches.html import search_page
 from openwork.inference.searches.recorded import record_search
 from openwork.inspection.trace import Selection
 from openwork.inspection.trace_page import trace_page
+from openwork.runs.compared.comparison import runs_page
+from openwork.runs.compared.found import read_runs
 from openwork.study.documents import find_example
 from openwork.study.page import step_page
 
@@ -45,6 +47,7 @@ WITHIN = {
     "trace": ("step?s=encoder.layers.0.self_attention.weights&c=2,2", ".grid"),
     "beam": ("beam?", ".beam-tree"),
     "map": ("map?b=decoder.cross_attention", ".figure"),
+    "runs": ("runs?s=0.6&seeds=1", ".chart svg"),
 }
 
 
@@ -74,7 +77,7 @@ def translate(page: Any, address: str, text: str, language: str) -> None:
     page.wait_for_selector(".choice")
 
 
-def written(bundle: Bundle, line: str, place: Path) -> Iterator[tuple[str, str]]:
+def written(bundle: Bundle, runs: Path, line: str, place: Path) -> Iterator[tuple[str, str]]:
     """The address of a file for each screen that needs no server."""
     asked = AttentionQuestion(why=True, flow=True)
     languages = (bundle.settings.source_language or "", bundle.settings.target_language or "")
@@ -84,6 +87,7 @@ def written(bundle: Bundle, line: str, place: Path) -> Iterator[tuple[str, str]]
         "attention": attention_page(ask_attention(bundle, line, asked), languages, "en"),
         "beam": search_page(record_search(bundle, line).tree, "en"),
         "trace": trace_page(explain(bundle, line, Selection(layer=0)), "en"),
+        "runs": runs_page(read_runs([runs]), "en"),
     }
     for name, page in pages.items():
         (place / f"{name}.html").write_text(page, encoding="utf-8")
@@ -91,11 +95,11 @@ def written(bundle: Bundle, line: str, place: Path) -> Iterator[tuple[str, str]]
 
 
 def main() -> None:
-    bundle, *lines = sys.argv[1:]
+    bundle, runs, *lines = sys.argv[1:]
     OUT.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as place, served(Path(bundle)) as address, sync_playwright() as started:
         loaded = load_bundle(Path(bundle))
-        files = dict(written(loaded, lines[0], Path(place)))
+        files = dict(written(loaded, Path(runs), lines[0], Path(place)))
         browser = started.chromium.launch(executable_path=which("chromium"), args=["--no-sandbox"])
         for look, options in LOOKS.items():
             language = "en" if look == "en" else "zh"

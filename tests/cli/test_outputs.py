@@ -59,7 +59,7 @@ OUTPUTS: dict[tuple[str, str], Arguments] = {
     ("info", "html"): ("home/bundle",),
     ("study", "html"): ("score-scale",),
     ("beam", "html"): ("home/bundle", "a b"),
-    ("runs", "html"): ("home/run",),
+    ("runs", "html"): ("home/runs",),
 }
 FILES = {output for output in OUTPUTS if output[1] != "out" or output[0] in ("shortlist", "config from")}
 EXPERIMENT = """
@@ -121,6 +121,9 @@ def home(tiny_bundle: Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     (home / "shards").mkdir()
     (home / "shards" / "a.txt").write_text("a b c\nd e\n")
     (home / "run.toml").write_text(TINY)
+    (home / "runs" / "one").mkdir(parents=True)
+    (home / "runs" / "one" / "run.toml").write_text(TINY)
+    (home / "runs" / "one" / ".lock").touch()
     (home / "trials.toml").write_text(EXPERIMENT)
     (home / "train.sh").write_text("fairseq-train data --arch transformer --lr 0.1 --max-tokens 100\n")
     monkeypatch.chdir(tmp_path)

@@ -59,7 +59,7 @@ def _row(run: RunHistory, translate: Callable[[str], str]) -> list[str]:
 
 def _age(run: RunHistory) -> str:
     if run.updated is None:
-        return msg("not begun")
+        return msg("not started")
     return msg(f"last line {duration(time.time() - run.updated)} ago")
 
 
