@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { maximum, mean, rollout } from "../src/attention/combine";
 import { read, type Attention, type Weights, type WrittenAttention } from "../src/attention/data";
-import { joined, unitsOf, withoutSymbols, type Unit } from "../src/attention/levels";
+import { joined, separated, spaced, unitsOf, withoutSymbols, type Unit } from "../src/attention/levels";
 
 const rows = (...values: number[][]): Weights => values.map((row) => Float64Array.from(row));
 const plain = (weights: Weights): number[][] => weights.map((row) => [...row]);
@@ -81,4 +81,19 @@ test("without symbols a row is divided by what is left", () => {
   expect(plain(found.weights)[0]?.[0]).toBeCloseTo(0.25);
   expect(found.isRenormalised).toBe(true);
   expect(withoutSymbols({ ...found, isRenormalised: false }).isRenormalised).toBe(false);
+});
+
+test("a reader separates words; other letters are no segmentation of the text", () => {
+  const text = "南京市长 江大桥";
+  expect(separated(text, "南京 市长 江大桥")).toEqual([{ text: "南京", start: 0, end: 2 }, { text: "市长", start: 2, end: 4 }, { text: "江大桥", start: 5, end: 8 }]);
+  expect(separated(text, "南京市 长江 大桥")).toEqual([{ text: "南京市", start: 0, end: 3 }, { text: "长江", start: 3, end: 6 }, { text: "大桥", start: 6, end: 8 }]);
+  expect(separated(text, "南京 市长")).toBeNull();
+  expect(separated("", "")).toEqual([]);
+  expect(separated("𝔞b", "𝔞 b")?.map(({ start, end }) => [start, end])).toEqual([[0, 1], [1, 2]]);
+  const pieces = [piece("南京市", 0, 3), piece("长 江大桥", 3, 8), piece("</s>", null, null)];
+  const units = unitsOf(text, pieces, "word", "zh", "南京 市长 江大桥");
+  expect(units.map(({ label }) => label)).toEqual(["南京", "市长", "江大桥", "</s>"]);
+  expect(units[1]?.pieces).toEqual([{ place: 0, share: 1 / 3 }, { place: 1, share: 1 / 4 }]);
+  expect(unitsOf(text, pieces, "word", "zh", "other")).toEqual(unitsOf(text, pieces, "word", "zh"));
+  expect(separated(text, spaced(text, "zh"))?.length).toBe(spaced(text, "zh").split(" ").length);
 });

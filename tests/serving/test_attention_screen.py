@@ -80,6 +80,24 @@ def test_symbols_are_hidden_and_the_badge_says_so(browser: Any, tiny_bundle: "Bu
     watched.end()
 
 
+def test_a_reader_separates_words(browser: Any, tiny_bundle: "Bundle", tmp_path: Path) -> None:
+    watched = Watched(
+        browser, f"{page_of(tmp_path, written(tiny_bundle, 'a b c', 'c b'))}#/attention?l=en&v=word", ".heat"
+    )
+    page = watched.page
+    rows = lambda: page.locator(".heat thead th").all_inner_texts()  # noqa: E731
+    before = rows()
+    page.click(".own-words summary")
+    page.fill("[data-words='0']", "abc")
+    page.wait_for_function("() => location.hash.includes('ws=abc')")
+    assert len(rows()) == len(before) - 2 and any("abc" in one for one in rows())
+    np.testing.assert_allclose(np.array(page.evaluate(WEIGHTS)).sum(-1), 1.0, atol=1e-4)  # nothing is lost
+    page.fill("[data-words='0']", "a x c")
+    page.wait_for_selector(".own-words .problem")
+    assert rows() == before
+    watched.end()
+
+
 def test_files_have_title_axes_legend_and_numbers(browser: Any, tiny_bundle: "Bundle", tmp_path: Path) -> None:
     content = written(tiny_bundle, "a b c", "c b")
     content["sourcePieces"][0]["text"] = HOSTILE

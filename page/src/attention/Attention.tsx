@@ -10,10 +10,10 @@ import { firstLine } from "../translate/state";
 import { KINDS, type Attention, type WrittenAttention } from "./data";
 import { csvOf, svgOf, type Titles } from "./drawing";
 import { HeatMap } from "./HeatMap";
-import { LEVELS, type Shown } from "./levels";
+import { LEVELS, separated, spaced, type Shown } from "./levels";
 import { Lines } from "./Lines";
 import { Panel } from "./Panel";
-import { TOGETHER, asLines, attention, follow, heads, kind, layer, level, parameters, shown, symbolsHidden, take, together, type Heads } from "./state";
+import { TOGETHER, asLines, attention, follow, heads, kind, languages, layer, level, parameters, shown, symbolsHidden, take, together, words, type Heads } from "./state";
 import { Thumbnails } from "./Thumbnails";
 import { Why } from "./Why";
 
@@ -52,6 +52,30 @@ function Remove({ of }: { readonly of: Attention }): JSX.Element | null {
         </p>
       )}
     </>
+  );
+}
+
+/** Where the reader separates words otherwise than the browser's dictionary does. */
+function Words({ of }: { readonly of: Attention }): JSX.Element {
+  const sides = [[of.source, "attention.wordsOfSource"], [of.translation, "attention.wordsOfTranslation"]] as const;
+  const write = (side: number, text: string): void => {
+    const [first, second] = words.value;
+    words.value = side === 0 ? [text, second] : [first, text];
+  };
+  return (
+    <details class="own-words">
+      <summary>{t("attention.ownWords")}</summary>
+      {sides.map(([text, key], side) => {
+        const written = words.value[side] ?? "";
+        const isWrong = written.trim() !== "" && separated(text, written) === null;
+        return (
+          <label key={key}>{t(key)}
+            <input dir="auto" autocomplete="off" data-words={side} aria-invalid={isWrong} value={written || spaced(text, languages.value[side] ?? "")} onInput={(event) => write(side, event.currentTarget.value)} />
+            {isWrong && <span class="problem" role="status">{t("attention.otherLetters")}</span>}
+          </label>
+        );
+      })}
+    </details>
   );
 }
 
@@ -116,6 +140,7 @@ function Large({ of }: { readonly of: Shown }): JSX.Element {
       <p class="where">{t("attention.axes", { rows, columns })}</p>
       {of.isRenormalised && <p><span class="badge">{t("attention.renormalised")}</span></p>}
       {level.value !== "piece" && <p class="where">{t("attention.joined")}</p>}
+      {level.value === "word" && attention.value && <Words of={attention.value} />}
       {heads.value === "rollout" && <p class="where">{t("attention.rollout")}</p>}
       {heads.value === "flow" && <p class="where">{t("attention.flow")}</p>}
       {asLines.value ? <Lines {...of} /> : <HeatMap {...of} />}

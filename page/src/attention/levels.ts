@@ -23,7 +23,7 @@ function whole(place: number, { label, special }: Piece): Unit {
   return { label: visible(label), special, pieces: [{ place, share: 1 }] };
 }
 
-interface Part {
+export interface Part {
   readonly text: string;
   readonly start: number;
   readonly end: number;
@@ -36,17 +36,38 @@ function share(characters: readonly string[], start: number, end: number, part: 
   return all === 0 ? 0 : count(Math.max(start, part.start), Math.min(end, part.end)) / all;
 }
 
-function partsOf(text: string, level: Level, language: string): Part[] {
-  if (level === "word") return wordsOf(text, language).filter(({ text: word }) => word.trim() !== "");
+const withoutSpace = (text: string): string => text.replace(/\s/gu, "");
+
+/** The words of a text as a reader separated them by spaces; null where these are not the text's own characters. */
+export function separated(text: string, written: string): Part[] | null {
+  if (withoutSpace(text) !== withoutSpace(written)) return null;
+  const characters = Array.from(text);
+  const skip = (place: number): number => (characters[place]?.trim() === "" ? skip(place + 1) : place);
+  let end = 0;
+  return written.split(/\s+/u).filter(Boolean).map((word) => {
+    const start = skip(end);
+    end = Array.from(word).reduce((place) => skip(place) + 1, start);
+    return { text: word, start, end };
+  });
+}
+
+/** The words of a text, separated by spaces: what a reader begins with who separates them otherwise. */
+export function spaced(text: string, language: string): string {
+  return partsOf(text, "word", language).map(({ text: word }) => word).join(" ");
+}
+
+function partsOf(text: string, level: Level, language: string, written = ""): Part[] {
+  if (level === "word") return (written && separated(text, written)) || wordsOf(text, language).filter(({ text: word }) => word.trim() !== "");
   const characters = Array.from(text);
   return characters.flatMap((one, start) => (one.trim() === "" ? [] : [{ text: one, start, end: start + 1 }]));
 }
 
-/** The units of a text in order; symbols stay units of their own. Pieces of several parts are shared among them. */
-export function unitsOf(text: string, pieces: readonly Piece[], level: Level, language: string): readonly Unit[] {
+/** The units of a text in order; symbols stay units of their own. Pieces of several parts are shared among them.
+ * `written`: the text with its words separated by spaces, where a reader did that. */
+export function unitsOf(text: string, pieces: readonly Piece[], level: Level, language: string, written = ""): readonly Unit[] {
   if (level === "piece") return pieces.map((piece, place) => whole(place, piece));
   const characters = Array.from(text);
-  const found = partsOf(text, level, language).map((part) => ({
+  const found = partsOf(text, level, language, written).map((part) => ({
     label: part.text,
     special: false,
     pieces: pieces.flatMap(({ start, end, special }, place) => {

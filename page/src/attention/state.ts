@@ -3,7 +3,7 @@ import { batch, computed, effect, signal } from "@preact/signals";
 import { KINDS, layerOf, read, type Attention, type Kind, type WrittenAttention, type Weights } from "./data";
 import { maximum, mean, rollout } from "./combine";
 import { visible } from "../text/words";
-import { LEVELS, joined, unitsOf, withoutSymbols, type Level, type Shown, type Unit } from "./levels";
+import { LEVELS, joined, separated, unitsOf, withoutSymbols, type Level, type Shown, type Unit } from "./levels";
 
 /** All heads of a layer as one map, or a head by its number. */
 export const TOGETHER = ["mean", "maximum", "rollout", "flow"] as const;
@@ -15,6 +15,8 @@ export const kind = signal<Kind>("cross");
 export const layer = signal(0);
 export const heads = signal<Heads>("mean");
 export const level = signal<Level>("piece");
+/** Source and translation with their words separated by the reader; empty: by the browser's dictionary. */
+export const words = signal<readonly [string, string]>(["", ""]);
 export const symbolsHidden = signal(false);
 export const asLines = signal(false);
 export const cell = signal<{ readonly row: number; readonly column: number }>({ row: 0, column: 0 });
@@ -32,6 +34,8 @@ export function take(written: WrittenAttention, from: string, to: string): void 
   batch(() => {
     attention.value = found;
     languages.value = [from, to];
+    const [source, translation] = words.value;
+    words.value = [separated(found.source, source) ? source : "", separated(found.translation, translation) ? translation : ""];
     if (!layerOf(found, kind.value, layer.value)) layer.value = Math.max(...found.layers.filter((one) => one.kind === kind.value).map((one) => one.layer), 0);
     cell.value = { row: 0, column: 0 };
   });
@@ -47,13 +51,13 @@ function weightsOf(of: Attention): Weights {
 }
 
 function sourceUnits(of: Attention): readonly Unit[] {
-  return unitsOf(of.source, of.sourcePieces.map((piece) => ({ ...piece, label: piece.text })), level.value, languages.value[0]);
+  return unitsOf(of.source, of.sourcePieces.map((piece) => ({ ...piece, label: piece.text })), level.value, languages.value[0], words.value[0]);
 }
 
 /** The decoder's positions by what they predict. */
 function predictedUnits(of: Attention): readonly Unit[] {
   const pieces = of.targetPieces.map((piece) => ({ ...piece, label: piece.predicted }));
-  const units = unitsOf(of.translation, pieces, level.value, languages.value[1]);
+  const units = unitsOf(of.translation, pieces, level.value, languages.value[1], words.value[1]);
   if (level.value !== "piece") return units;
   return units.map((unit, place) => ({ ...unit, label: `${visible(of.targetPieces[place]?.input ?? "")} → ${unit.label}` }));
 }
@@ -62,7 +66,7 @@ function predictedUnits(of: Attention): readonly Unit[] {
 function readUnits(of: Attention): readonly Unit[] {
   const symbol = { start: null, end: null, special: true };
   const pieces = of.targetPieces.map(({ input }, place) => ({ ...(of.targetPieces[place - 1] ?? symbol), label: input }));
-  return unitsOf(of.translation, pieces, level.value, languages.value[1]);
+  return unitsOf(of.translation, pieces, level.value, languages.value[1], words.value[1]);
 }
 
 export function shownOf(of: Attention): Shown {
@@ -88,6 +92,7 @@ export function choose(row: number, column: number): void {
 export function parameters(): Record<string, string> {
   return {
     k: kind.value, y: String(layer.value), h: String(heads.value), v: level.value,
+    ...(level.value === "word" && words.value[0] && { ws: words.value[0] }), ...(level.value === "word" && words.value[1] && { wt: words.value[1] }),
     ...(symbolsHidden.value && { x: "1" }), ...(asLines.value && { g: "1" }),
     c: `${cell.value.row + 1},${cell.value.column + 1}`,
   };
@@ -105,6 +110,7 @@ export function follow(asked: URLSearchParams): void {
     if (asked.has("y")) layer.value = number(asked.get("y"));
     if (h !== null) heads.value = isOneOf(TOGETHER, h) ? h : number(h);
     if (isOneOf(LEVELS, v)) level.value = v;
+    words.value = [asked.get("ws") ?? "", asked.get("wt") ?? ""];
     symbolsHidden.value = asked.has("x");
     asLines.value = asked.has("g");
     const [row = 1, column = 1] = (asked.get("c") ?? "").split(",").map((part) => number(part) || 1);
