@@ -60,7 +60,9 @@ def test_the_translator_s_page_asks_its_own_server_alone() -> None:
     from openwork.serving.page import translator_page
 
     hostile = "</script><img src=x onerror=alert(1)>"
-    answer = translator_page([BundleAnswer(name=hostile, source="en", target="de")], needs_token=False)
+    answer = translator_page(
+        [BundleAnswer(name=hostile, source="en", target="de")], needs_token=False, shows_runs=False
+    )
     page, policy = bytes(answer.body).decode(), answer.headers["content-security-policy"]
     assert served_content(page)["bundles"] == [{"name": hostile, "source": "en", "target": "de"}]
     assert "<img" not in page and policy.startswith("default-src 'none'") and "connect-src 'self'" in policy
@@ -74,5 +76,7 @@ def test_names_of_bundles_are_for_those_with_the_token() -> None:
     from openwork.serving.bodies.translation import BundleAnswer
     from openwork.serving.page import translator_page
 
-    answer = translator_page([BundleAnswer(name="private", source="en", target="de")], needs_token=True)
+    answer = translator_page(
+        [BundleAnswer(name="private", source="en", target="de")], needs_token=True, shows_runs=False
+    )
     assert b"private" not in answer.body and served_content(bytes(answer.body)) == {"bundles": [], "needsToken": True}
