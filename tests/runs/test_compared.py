@@ -71,6 +71,11 @@ def test_of_a_resumed_run_the_updates_made_again_count(tmp_path: Path) -> None:
     assert history.best is not None and history.best.step == 10
 
 
+def test_an_unknown_metric_is_the_loss(tmp_path: Path) -> None:
+    history = one(make(tmp_path / "run", validation(10, 3.0), validation(20, 4.0), metric="another"))
+    assert history.metric == "loss" and history.best is not None and history.best.step == 10
+
+
 def test_a_long_log_is_thinned_and_keeps_its_end(tmp_path: Path) -> None:
     count = 3 * MOST_POINTS + 2
     history = one(make(tmp_path / "run", *(step(at, 1.0) for at in range(1, count + 1))))

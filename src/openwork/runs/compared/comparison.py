@@ -64,7 +64,7 @@ def _age(run: RunHistory) -> str:
 
 
 def _figure(run: RunHistory, validated: Validated | None) -> str:
-    value = validated and validated.figures[run.metric]
+    value = None if validated is None else validated.figures[run.metric]
     if value is None:
         return "-"
     return f"{value:.4f}" if run.metric == "loss" else f"{value * LOOK.get(run.metric, 1.0):.2f}"

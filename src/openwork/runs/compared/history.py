@@ -54,7 +54,8 @@ class RunHistory:
     @property
     def metric(self) -> str:
         """The figure by which the run chooses its best checkpoint."""
-        return str(self.settings.get("training.metric", "loss"))
+        wanted = self.settings.get("training.metric")
+        return wanted if wanted in FIGURES else "loss"
 
     @property
     def best(self) -> Validated | None:
