@@ -23,14 +23,14 @@ def write(folder: Path, *records: dict[str, Any]) -> None:
         log.writelines(json.dumps({"time": 1_700_000_000.0} | one) + "\n" for one in records)
 
 
-def course(until: int, better: float = 0.0) -> Iterator[dict[str, Any]]:
+def course(until: int, better: float = 0.0, pace: float = 0.5) -> Iterator[dict[str, Any]]:
     """Updates, and a validation after each tenth, whose sample is hostile."""
     for at in range(1, until + 1):
-        yield {"kind": "step", "step": at, "seconds": at / 2, "likelihood": 9 / at, "learning_rate": 1e-4 * at,
+        yield {"kind": "step", "step": at, "seconds": at * pace, "likelihood": 9 / at, "learning_rate": 1e-4 * at,
                "gradient_norm": 1.0, "tokens_per_second": 1000.0}  # fmt: skip
         if at % 10 == 0:
             yield {"kind": "validation", "step": at, "loss": 5 / at, "bleu": at / 2 + better, "exact": at / 100,
-                   "training_seconds": at / 2, "sample": ["Ein Hund.", "A dog.", f"{HOSTILE} {at}"]}  # fmt: skip
+                   "training_seconds": at * pace, "sample": ["Ein Hund.", "A dog.", f"{HOSTILE} {at}"]}  # fmt: skip
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def folder(tmp_path: Path) -> Path:
         run = tmp_path / "runs" / name
         run.mkdir(parents=True)
         (run / "run.toml").write_text(SETTINGS.format(heads, seed))
-        write(run, *course(20, better=2.0 * seed))
+        write(run, *course(20, better=2.0 * seed, pace=0.5 * seed))
     return tmp_path / "runs"
 
 
@@ -93,7 +93,7 @@ def test_what_is_shown_stands_in_the_address(browser: Any, server: RunningServer
         again.page.click("[data-chart=validation-exact] [data-save=csv]")
     lines = Path(saved.value.path()).read_text("utf-8-sig").splitlines()
     name = "first (mean of 2 seeds)"
-    assert lines == ['Run,Seconds of training,"Exactly right, %"', f"{name},5,10", f"{name},10,20"]
+    assert lines == ['Run,Seconds of training,"Exactly right, %"', f"{name},7.5,10", f"{name},15,20"]
     again.end()
 
 

@@ -87,10 +87,14 @@ def test_a_port_that_is_taken(call: Call, bundle_folder: Path) -> None:
     assert refused.code == 2 and "U139" in refused.err
 
 
-def test_windows_is_refused(call: Call, bundle_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_windows_is_refused(call: Call, bundle_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "run.toml").touch()
+    (tmp_path / "run" / "records.jsonl").touch()
     monkeypatch.setattr("openwork.serving.server.sys.platform", "win32")
-    refused = call("serve", bundle_folder)
-    assert refused.code == 2 and "U138" in refused.err
+    for command in (("serve", bundle_folder), ("runs", tmp_path / "run", "--open")):
+        refused = call(*command)
+        assert refused.code == 2 and "U138" in refused.err
 
 
 def test_the_page_is_opened_when_it_can_be_read(bundle_folder: Path, tmp_path: Path) -> None:

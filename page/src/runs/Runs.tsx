@@ -6,8 +6,8 @@ import { said, t } from "../shell/texts";
 import { Chart, Sample } from "./Chart";
 import { Differences, Samples, Summary, Validations, figureName } from "./Tables";
 import type { Styled } from "./plot";
-import { bySeed, logged, meanOf, smoothed, validated, type Column, type Point, type Run } from "./data";
-import { SMOOTHINGS, across, chosen, figure, figures, filter, follow, isBySeed, isLogarithmic, look, parameters, problem, refresh, runs, shown, smoothing, tick, wantedFigure } from "./state";
+import { bySeed, logged, meanOf, smoothed, validated, type Column, type Recorded, type Run } from "./data";
+import { SMOOTHINGS, across, figure, figures, filter, follow, isBySeed, isLogarithmic, look, parameters, problem, refresh, runs, shown, smoothing, tick, wantedFigure } from "./state";
 
 const SECONDS = 5; // between two readings
 const LOGGED = ["likelihood", "learning_rate", "gradient_norm", "tokens_per_second"] as const satisfies readonly Column[];
@@ -61,15 +61,15 @@ function Tools(): JSX.Element {
 }
 
 /** The shown runs as curves: each by itself, or those that differ in their seed alone as their mean. */
-function curvesOf(pointsOf: (run: Run) => readonly Point[], smooths: boolean): Styled[] {
+function curvesOf(pointsOf: (run: Run) => readonly Recorded[], smooths: boolean): Styled[] {
   const groups = isBySeed.value ? bySeed(shown.value) : shown.value.map((run) => [run]);
   return groups.map((group) => {
     const [first] = group;
     const name = first?.name ?? "";
+    const [isMean, isSmooth] = [group.length > 1, smooths && smoothing.value > 0];
     const all = group.map(pointsOf);
-    const curve = meanOf(group.length > 1 ? t("runs.seedsName", { name, count: group.length }) : name, all);
-    const isSmooth = smooths && smoothing.value > 0 && group.length === 1;
-    return { ...curve, look: look(name), ...(isSmooth && { points: smoothed(curve.points, smoothing.value), raw: curve.points }) };
+    const curve = meanOf(isMean ? t("runs.seedsName", { name, count: group.length }) : name, isSmooth ? all.map((points) => smoothed(points, smoothing.value)) : all);
+    return { ...curve, look: look(name), ...(isSmooth && !isMean && { raw: meanOf(name, all).points }) };
   });
 }
 
@@ -135,6 +135,6 @@ export function runsScreen(written: readonly Run[] | undefined): Screen {
   if (written) runs.value = written;
   return {
     name: "runs", label: "app.runs", View: () => RunsView(!written), title: () => t("runs.title"),
-    parameters, follow, entry: () => (chosen.value ?? []).join("|"),
+    parameters, follow, entry: () => parameters()["r"] ?? "",
   };
 }

@@ -37,12 +37,15 @@ export interface Curve {
   readonly band?: readonly (readonly [number, number, number])[];
 }
 
-const known = (points: readonly (readonly [number | null | undefined, number | null | undefined])[]): Point[] =>
-  points.filter((one): one is Point => typeof one[0] === "number" && typeof one[1] === "number");
+/** A point, and the update that it was recorded at. */
+export type Recorded = readonly [x: number, y: number, step: number];
+
+const known = (points: readonly (readonly (number | null | undefined)[])[]): Recorded[] =>
+  points.filter((one): one is Recorded => one.length === 3 && one.every((value) => typeof value === "number"));
 
 /** A column of the log over updates or over seconds of training. */
-export function logged(run: Run, column: Column, across: Across): Point[] {
-  return known((run.curves[across] ?? []).map((x, place) => [x, run.curves[column]?.[place]]));
+export function logged(run: Run, column: Column, across: Across): Recorded[] {
+  return known((run.curves.step ?? []).map((step, place) => [run.curves[across]?.[place], run.curves[column]?.[place], step]));
 }
 
 /** How long a run has trained so far. */
@@ -51,8 +54,8 @@ export function secondsOf({ curves }: Run): number {
 }
 
 /** A figure of the validations, shares per hundred. */
-export function validated(run: Run, figure: Figure, across: Across): Point[] {
-  return known(run.validations.map((one) => [one[across], shownFigure(figure, one.figures[figure])]));
+export function validated(run: Run, figure: Figure, across: Across): Recorded[] {
+  return known(run.validations.map((one) => [one[across], shownFigure(figure, one.figures[figure]), one.step]));
 }
 
 export function shownFigure(figure: Figure, value: number | null): number | null {
@@ -60,12 +63,12 @@ export function shownFigure(figure: Figure, value: number | null): number | null
 }
 
 /** The exponential mean of a curve, without the pull of its beginning (as Adam's moments are corrected). */
-export function smoothed(points: readonly Point[], share: number): Point[] {
+export function smoothed(points: readonly Recorded[], share: number): Recorded[] {
   let [sum, weight] = [0, 0];
-  return points.map(([x, y]) => {
+  return points.map(([x, y, step]) => {
     sum = share * sum + (1 - share) * y;
     weight = share * weight + (1 - share);
-    return [x, sum / weight];
+    return [x, sum / weight, step];
   });
 }
 
@@ -89,7 +92,7 @@ export function differences(runs: readonly Run[]): Difference[] {
     .filter(({ values }) => values.some((one) => !same(one, values[0])));
 }
 
-export const SEED = "training.seed";
+const SEED = "training.seed";
 
 /** Runs that differ in their seed alone, together; in the order of the first of each. */
 export function bySeed(runs: readonly Run[]): (readonly Run[])[] {
@@ -106,21 +109,18 @@ export function bySeed(runs: readonly Run[]): (readonly Run[])[] {
 const STUDENT = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131, 2.12, 2.11, 2.101, 2.093, 2.086];
 const MANY = 1.96;
 
-/** The mean of curves where all of them have a point, with its 95 % interval (Student's t). */
-export function meanOf(name: string, curves: readonly (readonly Point[])[]): Curve {
-  const [first, ...others] = curves;
-  if (!first || others.length === 0) return { name, points: first ?? [] };
-  const values = others.map((points) => new Map(points));
-  const shared = first.flatMap(([x, y]) => {
-    const found = values.map((one) => one.get(x));
-    return found.every((one) => one !== undefined) ? [[x, [y, ...found]] as const] : [];
-  });
+/** The mean of curves at the updates that all of them have, with its 95 % interval (Student's t). */
+export function meanOf(name: string, curves: readonly (readonly Recorded[])[]): Curve {
+  const [first = [], ...others] = curves;
+  if (others.length === 0) return { name, points: first.map(([x, y]) => [x, y]) };
+  const byStep = others.map((points) => new Map(points.map((one) => [one[2], one])));
   const count = curves.length;
-  const band = shared.map(([x, all]) => {
-    const mean = all.reduce((sum, one) => sum + one, 0) / count;
-    const variance = all.reduce((sum, one) => sum + (one - mean) ** 2, 0) / (count - 1);
-    const half = (STUDENT[count - 2] ?? MANY) * Math.sqrt(variance / count);
-    return [x, mean - half, mean + half] as const;
+  const average = (values: readonly number[]): number => values.reduce((sum, one) => sum + one, 0) / count;
+  const shared = first.map((one) => [one, ...byStep.map((points) => points.get(one[2])).filter((other) => other !== undefined)]);
+  const found = shared.filter((all) => all.length === count).map((all) => {
+    const [x, mean] = [average(all.map(([one]) => one)), average(all.map(([, one]) => one))];
+    const variance = all.reduce((sum, [, one]) => sum + (one - mean) ** 2, 0) / (count - 1);
+    return { x, mean, half: (STUDENT[count - 2] ?? MANY) * Math.sqrt(variance / count) };
   });
-  return { name, points: band.map(([x, low, high]) => [x, (low + high) / 2]), band };
+  return { name, points: found.map(({ x, mean }) => [x, mean]), band: found.map(({ x, mean, half }) => [x, mean - half, mean + half]) };
 }

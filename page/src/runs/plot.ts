@@ -72,15 +72,21 @@ export function numberText(value: number): string {
   return Number(value.toPrecision(12)).toLocaleString("en", { maximumFractionDigits: 5 }).replace("-", "−");
 }
 
+/** Where all lies; curves without a positive point have no logarithms, and are drawn as they are. */
 export function drawn(curves: readonly Styled[], isLogarithmic: boolean): Drawn {
+  const isPositive = ({ points }: Styled): boolean => points.some(([, y]) => y > 0);
+  return placed(curves, isLogarithmic && curves.some(isPositive));
+}
+
+/** `isLogarithmic`: points that are not positive have no place. */
+function placed(curves: readonly Styled[], isLogarithmic: boolean): Drawn {
   const up = (points: readonly Point[]): readonly Point[] => (isLogarithmic ? points.filter(([, y]) => y > 0) : points);
   const all = curves.flatMap(({ points, raw, band }) => [...up(points), ...up(raw ?? []), ...up((band ?? []).flatMap(([x, low, high]) => [[x, low], [x, high]] as const))]);
   const [xs, ys] = [range(all.map(([x]) => x)), range(all.map(([, y]) => y))];
-  const level = isLogarithmic && all.length > 0 ? Math.log : (value: number): number => value;
+  const level = isLogarithmic ? Math.log : (value: number): number => value;
   const frame = { left: LEFT, right: WIDTH - RIGHT, top: TOP, bottom: HEIGHT - BOTTOM };
-  const low = isLogarithmic ? Math.max(ys.low, Number.MIN_VALUE) : ys.low;
   const placeX = (x: number): number => round(frame.left + ((x - xs.low) / (xs.high - xs.low)) * (frame.right - frame.left));
-  const placeY = (y: number): number => round(frame.bottom - ((level(y) - level(low)) / (level(ys.high) - level(low))) * (frame.bottom - frame.top));
+  const placeY = (y: number): number => round(frame.bottom - ((level(y) - level(ys.low)) / (level(ys.high) - level(ys.low))) * (frame.bottom - frame.top));
   const path = (points: readonly Point[]): string => up(points).map(([x, y], place) => `${place ? "L" : "M"}${placeX(x)} ${placeY(y)}`).join("");
   return {
     frame,
@@ -90,7 +96,7 @@ export function drawn(curves: readonly Styled[], isLogarithmic: boolean): Drawn 
       dots: points.length <= MOST_DOTS && !raw ? up(points).map(([x, y]) => [placeX(x), placeY(y)]) : [],
     })),
     across: ticksOf(xs.low, xs.high).map((value) => ({ at: placeX(value), text: numberText(value) })),
-    up: (isLogarithmic ? powersOf(low, ys.high) : ticksOf(ys.low, ys.high)).map((value) => ({ at: placeY(value), text: numberText(value) })),
+    up: (isLogarithmic ? powersOf(ys.low, ys.high) : ticksOf(ys.low, ys.high)).map((value) => ({ at: placeY(value), text: numberText(value) })),
   };
 }
 

@@ -6,7 +6,7 @@ import { figuresOf, type Across, type Figure, type Run } from "./data";
 
 /** So many runs are shown at first: those that were written last. */
 const FIRST = 8;
-const SEPARATOR = "|";
+const SEPARATOR = "//"; // no name has it: names are paths
 export const SMOOTHINGS = [0, 0.6, 0.9] as const;
 
 export const runs = signal<readonly Run[]>([]);

@@ -44,15 +44,11 @@ def serve(
 
     UsageError for a port that is taken, OpenworkError for bundles that cannot be loaded.
     """
-    if sys.platform == "win32":
-        raise UsageError(
-            "openwork serve does not run on Windows",
-            why="its workers are copies of one process, which Windows cannot make",
-            hint="use WSL, or openwork translate",
-            code="U138",
-        )
+    _refuse_windows()
     _raise_open_files(settings.connections)
-    _log_to(show)
+    logging.root.addHandler(_Shown(show))
+    LOGGER.setLevel(logging.INFO)
+    LOGGER.propagate = not LOGGER.handlers  # the command line shows its lines already
     with _bound(settings) as listening, asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(_serve(Service(models, settings), settings, listening, show, ready))
 
@@ -61,14 +57,19 @@ def serve_runs(
     folders: Sequence[Path], settings: ServerSettings, show: Callable[[str], None], ready: Callable[[str], None]
 ) -> None:
     """Serves the page of these trainings, and nothing else, until SIGINT or SIGTERM."""
+    _refuse_windows()
     with _bound(settings) as listening, asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(_listen(make_runs_app(folders, settings), settings, listening, show, ready))
 
 
-def _log_to(show: Callable[[str], None]) -> None:
-    logging.root.addHandler(_Shown(show))
-    LOGGER.setLevel(logging.INFO)
-    LOGGER.propagate = not LOGGER.handlers  # the command line shows its lines already
+def _refuse_windows() -> None:
+    if sys.platform == "win32":
+        raise UsageError(
+            "openwork does not serve on Windows",
+            why="it needs signals and copies of a process, which Windows does not have",
+            hint="use WSL; openwork translate and openwork runs --html need no server",
+            code="U138",
+        )
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

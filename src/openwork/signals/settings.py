@@ -1,5 +1,6 @@
 """The settings of the sections [picture], [sound] and [series] of a run file: how numbers become what a model reads."""
 
+from itertools import product
 from typing import Annotated, Literal
 
 from pydantic import Field, WithJsonSchema, model_validator
@@ -57,9 +58,7 @@ class PictureSettings(Settings):
         """How training pictures are seen: moved so far down and to the right, and mirrored or not."""
         by = self.shift
         shifts = ((0, 0), (by, 0), (0, by), (-by, 0), (0, -by)) if by else ((0, 0),)
-        return tuple(
-            (shift, is_mirrored) for shift in shifts for is_mirrored in ((False, True) if self.mirror else (False,))
-        )
+        return tuple(product(shifts, (False, True) if self.mirror else (False,)))
 
     @model_validator(mode="after")
     def _parts_fit(self) -> "PictureSettings":

@@ -11,7 +11,7 @@ from openwork.inspection.page import app_page
 from openwork.runs.compared.history import RunHistory, Validated
 from openwork.training.progress import duration
 
-LOOK = {"exact": 100.0}  # shares are shown per hundred
+PER_HUNDRED = ("exact",)  # figures that are shares
 LONGEST = 40  # characters of a setting's value in the terminal
 
 
@@ -67,7 +67,7 @@ def _figure(run: RunHistory, validated: Validated | None) -> str:
     value = None if validated is None else validated.figures[run.metric]
     if value is None:
         return "-"
-    return f"{value:.4f}" if run.metric == "loss" else f"{value * LOOK.get(run.metric, 1.0):.2f}"
+    return f"{value:.4f}" if run.metric == "loss" else f"{100 * value if run.metric in PER_HUNDRED else value:.2f}"
 
 
 def _value(value: Any) -> str:

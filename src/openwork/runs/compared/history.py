@@ -39,7 +39,6 @@ class RunHistory:
     wanted: int | None
     updated: float | None
     settings: Mapping[str, Any]
-    environment: Mapping[str, Any] = field(default_factory=dict)
     every: int = 1
     curves: Mapping[str, list[float | None]] = field(default_factory=dict)
     validations: tuple[Validated, ...] = ()
@@ -90,8 +89,6 @@ def read_history(folder: RunFolder, name: str) -> RunHistory:
         wanted if isinstance(wanted, int) else None,
         next((time for one in reversed(records) if (time := _number(one.get("time"))) is not None), None),
         settings,
-        next(({k: v for k, v in one.items() if k not in ("time", "kind")} for one in reversed(records)
-              if one.get("kind") == "run"), {}),
         every,
         {key: [_number(one.get(key)) for one in kept] for key in ("step", "seconds", *CURVES)},
         tuple(map(_validated, validations)),

@@ -39,7 +39,6 @@ class ShownRun(BaseModel):
     wanted: int | None
     updated: float | None
     settings: dict[str, Any]
-    environment: dict[str, Any]
     every: int = Field(description="each so many lines of the log are points of the curves")
     curves: dict[str, list[float | None]]
     validations: list[ShownValidation]
