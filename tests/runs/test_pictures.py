@@ -17,17 +17,20 @@ from openwork.bundles.bundle import load_bundle
 from openwork.checks.check import Status
 from openwork.checks.keeping import EXPORTED
 from openwork.checks.verify import verify
+from openwork.data import pairs
 from openwork.data.readers.file_lists import PICTURES, read_list
 from openwork.data.readers.formats import without_skips
 from openwork.data.records import UNSAID
 from openwork.data.settings import OriginSettings
 from openwork.data.sources import hold_out, source_of
+from openwork.data.store import TokenStore
 from openwork.evaluation.evaluate import EvaluationSet
 from openwork.evaluation.labels import evaluate_labels
 from openwork.runs.check_resume import check_resume
 from openwork.runs.corpus import prepare_corpus
 from openwork.runs.file.resolve import resolve
 from openwork.runs.folder import RunFolder
+from openwork.signals.pictures import read_picture
 from openwork.signals.settings import PictureSettings
 
 Image = pytest.importorskip("PIL.Image", reason="needs the extra vision")
@@ -310,3 +313,27 @@ def test_the_bundle_keeps_how_a_picture_is_prepared(trained: Path) -> None:
     assert bundle.settings.picture == PictureSettings(height=4, width=6, channels=1, patch=2)
     assert bundle.golden == () and json.loads((trained / "run/bundle/golden.json").read_text()) == []
     assert not (trained / "run/bundle/source.tokenizer.json").exists()
+
+
+def test_each_file_is_read_once_for_all_its_views_and_without_room_the_store_is_the_same(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+
+    def counting(source: Any, settings: PictureSettings) -> np.ndarray:
+        read.extend([source] if isinstance(source, str) else [])
+        return read_picture(source, settings)
+
+    monkeypatch.setattr("openwork.signals.patches.read_picture", counting)
+    views = {"picture.shift": 1, "picture.mirror": True, "training.steps": 2, "training.validate_every": 2}
+    rows = []
+    for name, room in (("kept", 1 << 20), ("no-room", 0)):
+        monkeypatch.setattr(pairs, "KEPT_BYTES", room)
+        read.clear()
+        openwork.train(trained / "run.toml", out=tmp_path / name, set=given(trained) | views, progress=False)
+        store = TokenStore.open(tmp_path / name / "stores/train")
+        rows.append([store.pair(row)[0].tolist() for row in range(len(store))])
+        files = len(store) // 10
+        of_training = [path for path in read if f"{trained}/train" in path]
+        assert (len(of_training), len(set(of_training))) == (files * (10 if room == 0 else 1), files)
+    assert rows[0] == rows[1]

@@ -192,3 +192,18 @@ def test_a_picture_is_moved_by_hand() -> None:
     assert len(settings.views) == 5 and PictureSettings().views == (((0, 0), False),)
     both = PictureSettings(shift=2, mirror=True).views
     assert len(set(both)) == 10 and ((0, -2), True) in both
+
+
+def test_opened_pictures_and_those_of_a_file_give_the_same_rows(tmp_path: Path) -> None:
+    """Grey and coloured, in the size of the settings and in another, with a question and without."""
+    path = str(tmp_path / "one.png")
+    Image.fromarray(np.random.default_rng(1).integers(0, 256, (5, 9, 3), np.uint8)).save(path)
+    for channels, (height, width), words in ((1, (5, 9), None), (3, (10, 6), ("what", "where"))):
+        settings = PictureSettings(height=height, width=width, channels=channels, patch=1, words=words)
+        encoder = PicturePatches(settings)
+        sources = [path] if words is None else [path, f"{path}\twhere what"]
+        for view in ({}, {"shift": (0, -1), "is_mirrored": True}):
+            found = encoder.encode_batch([encoder.opened(source) for source in sources], **view)
+            for ours, theirs in zip(found, encoder.encode_batch(sources, **view), strict=True):
+                assert np.array_equal(ours, theirs)
+    assert encoder.encode_batch([]) == []

@@ -57,6 +57,10 @@ class SourceEncoder(ABC):
     def size(self) -> int:
         """Pieces of the vocabulary, or the features of a position: what a model's first matrix depends on."""
 
+    def opened(self, source: str) -> Any:
+        """What `encode_batch` also takes for this source, with its file read: for a source that it encodes often."""
+        return source
+
     @abstractmethod
     def encode_batch(self, sources: Sequence[str], /) -> list[Any]:
         """The ids of each source, without start or end; or its numbers as they are kept, an array of numpy."""

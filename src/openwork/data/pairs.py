@@ -13,6 +13,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from numpy.typing import NDArray
+
 from openwork.base.errors import ConfigError, DataError
 from openwork.base.files import atomic_write_text, sha256_values
 from openwork.base.messages import msg
@@ -29,6 +31,7 @@ from openwork.text.pair import TokenizerPair
 from openwork.text.placeholder_data import with_placeholders
 
 ORIGINS = "origins.json"
+KEPT_BYTES = 1 << 28  # of pictures or sounds that are read in several ways
 ReadPairs = Callable[[], Iterator[Pair]]
 
 
@@ -200,11 +203,28 @@ def _sampled(read: ReadPairs, tokenizers: TokenizerPair, sampling: Sampling) -> 
 
 
 def _changed(read: ReadPairs, tokenizers: TokenizerPair, changes: Sequence[Any]) -> Iterator[tuple[Any, list[int]]]:
-    """All sources in the first way, then all in the next."""
+    """All sources in the first way, then all in the next. The files of the first ones are read but once."""
+    opened = tokenizers.encoder.opened if len(changes) == 1 else _Kept(tokenizers.encoder.opened)
     for change in changes:
         encoders = partial(tokenizers.encoder.encode_batch, **change), tokenizers.target.encode_batch
-        for chunk in _chunks(read(), tokenizers.encoder.at_once):
-            yield from tokenizers.encode_pairs(*chunk, encoders)
+        for sources, targets in _chunks(read(), tokenizers.encoder.at_once):
+            yield from tokenizers.encode_pairs([opened(source) for source in sources], targets, encoders)
+
+
+class _Kept:
+    """Opened sources, arrays and their questions, of which the first stay in memory while there is room."""
+
+    def __init__(self, open_source: Callable[[str], tuple[NDArray[Any], str]]) -> None:
+        self._open, self._room = open_source, KEPT_BYTES
+        self._kept: dict[str, tuple[NDArray[Any], str]] = {}
+
+    def __call__(self, source: str) -> tuple[NDArray[Any], str]:
+        if (opened := self._kept.get(source)) is None:
+            opened = self._open(source)
+            if opened[0].nbytes <= self._room:
+                self._kept[source] = opened
+                self._room -= opened[0].nbytes
+        return opened
 
 
 def encoded_pairs(pairs: Iterator[Pair], tokenizers: TokenizerPair) -> Iterator[tuple[Any, list[int]]]:

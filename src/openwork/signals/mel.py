@@ -80,6 +80,11 @@ class SoundFrames(SourceEncoder):
     def size(self) -> int:
         return self._form.features
 
+    def opened(self, source: str) -> tuple[Samples, str]:
+        """The samples in a sound's file at the rate of the settings, and the question about it."""
+        path, _, question = source.partition("\t")
+        return read_sound(path, self.settings), question
+
     def encode_batch(
         self, sources: Sequence[Sound | tuple[Sound, str]], speed: float = 1.0
     ) -> list[NDArray[np.float32]]:

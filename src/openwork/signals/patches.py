@@ -13,22 +13,21 @@ from openwork.signals.settings import PictureSettings
 
 
 def cut(pixels: Pixels, patch: int) -> NDArray[np.uint8]:
-    """The patches (patch, features) of a picture (height, width, channels), row by row from the top left.
+    """The patches (..., patch, features) of pictures (..., height, width, channels), row by row from the top left.
 
     A patch has its pixels of the first channel, row by row, then those of the next: as a convolution's weights lie.
     """
-    height, width, channels = pixels.shape
-    squares = pixels.reshape(height // patch, patch, width // patch, patch, channels)
-    return squares.transpose(0, 2, 4, 1, 3).reshape(-1, channels * patch * patch)
+    *pictures, height, width, channels = pixels.shape
+    squares = pixels.reshape(-1, height // patch, patch, width // patch, patch, channels)
+    return squares.transpose(0, 1, 3, 5, 2, 4).reshape(*pictures, -1, channels * patch * patch)
 
 
 def moved(pixels: Pixels, shift: tuple[int, int]) -> Pixels:
-    """The picture (height, width, channels) moved down and to the right; pixels at the edge fill what is left open."""
-    height, width, _ = pixels.shape
+    """Pictures (..., height, width, channels) moved down and to the right; those at the edge fill what is left open."""
     rows, columns = (
-        np.clip(np.arange(size) - by, 0, size - 1) for size, by in zip((height, width), shift, strict=True)
+        np.clip(np.arange(size) - by, 0, size - 1) for size, by in zip(pixels.shape[-3:-1], shift, strict=True)
     )
-    return pixels[rows][:, columns]
+    return pixels[..., rows, :, :][..., columns, :]
 
 
 class PicturePatches(SourceEncoder):
@@ -46,6 +45,12 @@ class PicturePatches(SourceEncoder):
     def size(self) -> int:
         return self._form.features
 
+    def opened(self, source: str) -> tuple[Pixels, str]:
+        """The pixels in a picture's file as the settings want them, and the question about it."""
+        path, _, question = source.partition("\t")
+        pixels = read_picture(path, self.settings)
+        return (pixels[..., 0] if self.settings.channels == 1 else pixels), question
+
     def encode_batch(
         self,
         sources: Sequence[Picture | tuple[Picture, str]],
@@ -57,9 +62,9 @@ class PicturePatches(SourceEncoder):
         `shift`: pixels that it is moved down and to the right; `is_mirrored`: then left and right change places.
         """
         settings = self.settings
-        found = []
-        for picture, words in (parted(source, settings.words) for source in sources):
-            pixels = moved(read_picture(picture, settings), shift)
-            seen = pixels[:, ::-1] if is_mirrored else pixels
-            found.append(with_question(cut(seen, settings.patch), words, settings.words))
-        return found
+        asked = [parted(source, settings.words) for source in sources]
+        if not asked:
+            return []
+        pixels = moved(np.stack([read_picture(picture, settings) for picture, _ in asked]), shift)
+        patches = cut(pixels[:, :, ::-1] if is_mirrored else pixels, settings.patch)
+        return [with_question(rows, words, settings.words) for rows, (_, words) in zip(patches, asked, strict=True)]

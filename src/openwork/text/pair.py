@@ -89,7 +89,7 @@ class TokenizerPair:
         return encode_protected(self.target, [protect_like(text, spans)], self.target.encode_batch)[0]
 
     def encode_pairs(
-        self, sources: Sequence[str], targets: Sequence[str], encoders: tuple[EncodeSource, Encode] | None = None
+        self, sources: Sequence[Any], targets: Sequence[str], encoders: tuple[EncodeSource, Encode] | None = None
     ) -> Iterator[tuple[Any, list[int]]]:
         """The ids of sentences and their translations; placeholders that occur on both sides become the same piece.
 
