@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { maximum, mean, rollout } from "../src/attention/combine";
 import { read, type Attention, type Weights, type WrittenAttention } from "../src/attention/data";
+import { peakOf, scaled } from "../src/attention/along";
 import { joined, separated, spaced, unitsOf, withoutSymbols, type Unit } from "../src/attention/levels";
 
 const rows = (...values: number[][]): Weights => values.map((row) => Float64Array.from(row));
@@ -96,4 +97,11 @@ test("a reader separates words; other letters are no segmentation of the text", 
   expect(units[1]?.pieces).toEqual([{ place: 0, share: 1 / 3 }, { place: 1, share: 1 / 4 }]);
   expect(unitsOf(text, pieces, "word", "zh", "other")).toEqual(unitsOf(text, pieces, "word", "zh"));
   expect(separated(text, spaced(text, "zh"))?.length).toBe(spaced(text, "zh").split(" ").length);
+});
+
+test("a row along a sound is scaled by its own largest weight within the sound", () => {
+  const row = Float64Array.from([0.1, 0.2, 0.05, 0.65]); // the last position is the silence after the sound
+  expect(peakOf(row, 3)).toEqual({ weight: 0.2, place: 1 });
+  expect([...scaled(row, 3)]).toEqual([0.5, 1, 0.25]);
+  expect([...scaled(new Float64Array(3), 2)]).toEqual([0, 0]);
 });

@@ -17,17 +17,16 @@ from openwork.base.public import import_when_used
 if TYPE_CHECKING:
     from openwork import data, decoding, models, nn
     from openwork.api.attention import AttentionReport
+    from openwork.api.captioning import Captioner, Transcriber
     from openwork.api.evaluating import Scores, evaluate
     from openwork.api.explanation import Explanation
     from openwork.api.models import (
         Answerer,
-        Captioner,
         Classifier,
         Embedder,
         LanguageModel,
         MaskFiller,
         Tagger,
-        Transcriber,
         Translator,
         load,
     )
@@ -63,8 +62,8 @@ __getattr__ = import_when_used(
         "api.attention": "AttentionReport",
         "api.evaluating": "Scores evaluate",
         "api.explanation": "Explanation",
-        "api.models": "Answerer Captioner Classifier Embedder LanguageModel MaskFiller Tagger"
-        " Transcriber Translator load",
+        "api.captioning": "Captioner Transcriber",
+        "api.models": "Answerer Classifier Embedder LanguageModel MaskFiller Tagger Translator load",
         "api.remote": "RemoteTranslator connect",
         "api.trained": "TrainedModel",
         "api.training": "Run train",

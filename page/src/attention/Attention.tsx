@@ -12,7 +12,9 @@ import { csvOf, svgOf, type Titles } from "./drawing";
 import { HeatMap } from "./HeatMap";
 import { LEVELS, separated, spaced, type Shown } from "./levels";
 import { Lines } from "./Lines";
+import { OnPicture } from "./OnPicture";
 import { Panel } from "./Panel";
+import { Spectrogram } from "./Spectrogram";
 import { TOGETHER, asLines, attention, follow, heads, kind, languages, layer, level, parameters, shown, symbolsHidden, take, together, words, type Heads } from "./state";
 import { Thumbnails } from "./Thumbnails";
 import { Why } from "./Why";
@@ -57,6 +59,7 @@ function Remove({ of }: { readonly of: Attention }): JSX.Element | null {
 
 /** Where the reader separates words otherwise than the browser's dictionary does. */
 function Words({ of }: { readonly of: Attention }): JSX.Element {
+  const isText = !of.sound && !of.picture;
   const sides = [[of.source, "attention.wordsOfSource"], [of.translation, "attention.wordsOfTranslation"]] as const;
   const write = (side: number, text: string): void => {
     const [first, second] = words.value;
@@ -66,6 +69,7 @@ function Words({ of }: { readonly of: Attention }): JSX.Element {
     <details class="own-words">
       <summary>{t("attention.ownWords")}</summary>
       {sides.map(([text, key], side) => {
+        if (side === 0 && !isText) return null;
         const written = words.value[side] ?? "";
         const isWrong = written.trim() !== "" && separated(text, written) === null;
         return (
@@ -132,6 +136,14 @@ function Files({ of }: { readonly of: Shown }): JSX.Element {
   );
 }
 
+/** The map: over what was read where that is a sound or a picture. */
+function Weights({ of }: { readonly of: Shown }): JSX.Element {
+  const { sound, picture } = attention.value ?? {};
+  if (asLines.value) return <Lines {...of} />;
+  if (sound && kind.value === "cross") return <Spectrogram shown={of} sound={sound} />;
+  return picture && kind.value === "cross" ? <OnPicture shown={of} picture={picture} /> : <HeatMap {...of} />;
+}
+
 function Large({ of }: { readonly of: Shown }): JSX.Element {
   const { title, rows, columns } = titles();
   return (
@@ -143,7 +155,7 @@ function Large({ of }: { readonly of: Shown }): JSX.Element {
       {level.value === "word" && attention.value && <Words of={attention.value} />}
       {heads.value === "rollout" && <p class="where">{t("attention.rollout")}</p>}
       {heads.value === "flow" && <p class="where">{t("attention.flow")}</p>}
-      {asLines.value ? <Lines {...of} /> : <HeatMap {...of} />}
+      <Weights of={of} />
       <Files of={of} />
     </>
   );

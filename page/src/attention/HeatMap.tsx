@@ -15,7 +15,8 @@ export function brief(weight: number): string {
   return weight < 0.005 ? "" : weight.toFixed(2).replace(/^0/, "");
 }
 
-function moveBy(event: KeyboardEvent): void {
+/** Moves the chosen cell by an arrow key. */
+export function moveBy(event: KeyboardEvent): void {
   const by = MOVES[event.key];
   if (!by) return;
   event.preventDefault();

@@ -4,9 +4,10 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { said, t } from "../shell/texts";
 import { isDark } from "../shell/theme";
+import { scaled } from "./along";
 import { KINDS, type Attention, type Kind, type Layer, type Weights } from "./data";
 import { paint } from "./HeatMap";
-import { heads, kind, layer } from "./state";
+import { attention, heads, kind, layer } from "./state";
 
 const FINEST = 96; // rows and columns of a thumbnail; of more, each drawn one is the mean of its neighbours
 
@@ -22,6 +23,13 @@ export function shrunk(weights: Weights, most = FINEST): readonly ArrayLike<numb
   );
 }
 
+/** Weights to a sound or a picture, each row by its own largest: of so many positions each has little. */
+function seenOf(of: Kind, weights: Weights): Weights {
+  const { sound, picture } = attention.value ?? {};
+  const positions = sound?.positions ?? (picture ? picture.rows * picture.columns : 0);
+  return of === "cross" && positions ? weights.map((row) => scaled(row, positions)) : weights;
+}
+
 function open(of: Layer, head: number): void {
   batch(() => {
     kind.value = of.kind;
@@ -34,7 +42,7 @@ function Thumbnail({ of, head }: { readonly of: Layer; readonly head: number }):
   const canvas = useRef<HTMLCanvasElement>(null);
   const weights = of.heads[head];
   useEffect(() => {
-    if (weights) paint(canvas.current, shrunk(weights));
+    if (weights) paint(canvas.current, shrunk(seenOf(of.kind, weights)));
   }, [weights, isDark.value]);
   const isOpen = kind.value === of.kind && layer.value === of.layer && heads.value === head;
   const name = t("attention.head", { kind: said(`kind.${of.kind}`), layer: of.layer + 1, head: head + 1 });

@@ -1,4 +1,6 @@
 // The attention weights of one sentence and its translation, as Python writes them.
+import type { Picture } from "../picture/Over";
+
 export type Kind = "encoder" | "decoder" | "cross";
 export const KINDS: readonly Kind[] = ["encoder", "decoder", "cross"];
 
@@ -56,6 +58,19 @@ export interface WrittenMatrix {
   readonly weights: string;
 }
 
+/** The spectrogram from 0 to 1 by band, the lowest first, and row of time; a position of the encoder lasts `seconds`. */
+export interface WrittenSound {
+  readonly spectrogram: WrittenMatrix;
+  readonly positions: number;
+  readonly seconds: number;
+}
+
+/** A picture of so many rows and columns of patches, the encoder's first positions. */
+export interface WrittenPicture extends Picture {
+  readonly rows: number;
+  readonly columns: number;
+}
+
 export interface WrittenAttention {
   readonly source: string;
   readonly translation: string;
@@ -63,6 +78,9 @@ export interface WrittenAttention {
   readonly targetPieces: readonly TargetPiece[];
   /** Weights of all heads of a layer (heads, rows, columns). */
   readonly maps: readonly (WrittenMatrix & { readonly kind: Kind; readonly layer: number; readonly heads: number })[];
+  /** The source, where it is a sound or a picture. */
+  readonly sound?: WrittenSound;
+  readonly picture?: WrittenPicture;
   readonly facts: readonly Facts[];
   /** The maximum flow through all layers to each piece of the source, where it was calculated. */
   readonly through_layers?: { readonly flow: { readonly encoder: WrittenMatrix | null; readonly cross: WrittenMatrix | null } } | null;
@@ -94,7 +112,7 @@ function shares(base64: string): Uint16Array {
   return Uint16Array.from({ length: bytes.length / 2 }, (_, place) => view.getUint16(2 * place, true));
 }
 
-function rowsOf({ rows, columns, weights }: WrittenMatrix, matrices = 1): Weights[] {
+export function rowsOf({ rows, columns, weights }: WrittenMatrix, matrices = 1): Weights[] {
   const all = shares(weights);
   if (all.length !== matrices * rows * columns) throw new RangeError(`${all.length} weights of ${matrices} x ${rows} x ${columns}`);
   const row = (place: number): Float64Array => Float64Array.from(all.subarray(place * columns, (place + 1) * columns), (share) => share / FULL);

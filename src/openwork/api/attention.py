@@ -1,4 +1,4 @@
-"""The attention of a sentence and its translation, as numbers, as text and as a picture."""
+"""The attention of a sentence, a picture or a sound and what is written of it: as numbers, as text, as a picture."""
 
 import os
 import shutil
@@ -27,11 +27,11 @@ class AttentionReport:
     languages: tuple[str, str]
 
     @classmethod
-    def of(cls, bundle: Bundle, text: str, translation: str | None) -> "AttentionReport":
-        """Of a text and a translation, or of the bundle's own; errors as of `ask_attention`."""
+    def of(cls, bundle: Bundle, source: Any, translation: str | None) -> "AttentionReport":
+        """Of a source and a translation, or of the bundle's own; errors as of `ask_attention`."""
         settings = bundle.settings
         languages = (settings.source_language or "", settings.target_language or "")
-        return cls(ask_attention(bundle, text, AttentionQuestion(translation)), languages)
+        return cls(ask_attention(bundle, source, AttentionQuestion(translation)), languages)
 
     @property
     def sentence(self) -> SentenceAttention:

@@ -8,9 +8,10 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from openwork.api.attention import AttentionReport
+from openwork.api.captioning import Captioner, Transcriber
 from openwork.api.explanation import Explanation
 from openwork.api.searched import SearchedText
-from openwork.api.texts import as_path, is_file, like, many, many_files, many_pictures, pairs, watched
+from openwork.api.texts import as_path, each_best, is_file, like, many, many_pictures, pairs, watched
 from openwork.api.trained import TrainedModel
 from openwork.base.tasks import Task, task_of
 from openwork.bundles.bundle import load_bundle
@@ -22,7 +23,6 @@ from openwork.inference.explain import explain
 from openwork.inference.labeller import Filled, GapFiller, LabelledText, Labeller, answer_text
 from openwork.inference.scorer import Scored, Scorer
 from openwork.inference.settings import settings_over
-from openwork.inference.transcriber import SoundTranscriber
 from openwork.inference.translation import Translation
 from openwork.inference.translator import BatchTranslator
 from openwork.inspection.trace import Selection
@@ -67,7 +67,7 @@ class Translator(TrainedModel):
         settings = settings_over(self.settings.decoding, {**decoding, "best": best})
         with watched(len(texts), "translating", progress=progress) as advanced:
             found = BatchTranslator.of(self.bundle, settings).translate(texts, advanced=advanced)
-        return like(text, _each(found, best))
+        return like(text, each_best(found, best))
 
     def translate_document(
         self,
@@ -157,10 +157,6 @@ class Translator(TrainedModel):
         """
         (text,) = many([text])
         return SearchedText.of(self.bundle, text, beam)
-
-
-def _each(found: Sequence[Sequence[Translation]], best: int) -> list[Any]:
-    return [one[0] for one in found] if best == 1 else list(found)
 
 
 class _LabelModel(TrainedModel):
@@ -260,67 +256,6 @@ class MaskFiller(TrainedModel):
         return GapFiller(model, self.bundle.tokenizers.source, model.mask_piece)
 
 
-class Transcriber(TrainedModel):
-    """A model that writes the text of a sound."""
-
-    def transcribe(
-        self,
-        sound: Any,
-        *,
-        language: str | None = None,
-        task: Literal["transcribe", "translate"] | None = None,
-        timestamps: bool = False,
-        question: str = "",
-        best: int = 1,
-        progress: bool = False,
-        **decoding: Any,
-    ) -> Any:
-        """Writes the text of a sound, as a `Transcript` with `segments`; several sounds give a list.
-
-        Args:
-            sound: the path (str or Path) of a WAV or FLAC file, or an array of floats (sample), from -1 to 1, at the
-                rate of the model's `settings.sound`; one longer than its `seconds` is read in windows.
-            language: that of the sound, such as "de", for a model with several; by default it is detected.
-            task: "translate" writes English, with a model that has the symbol for it.
-            timestamps: segments of a sentence or so, where the model knows timestamps; else a segment is a window.
-            question: that about each sound, for a model with `settings.sound.words`.
-            best: with more than 1, a list of so many transcripts of each sound, of one window each.
-            progress: show how far it is.
-            decoding: keys of `[decoding]`.
-
-        DataError for a sound that cannot be read or is too long, UsageError for a language that the model has not.
-        """
-        sounds = many_files(sound, "sound")
-        settings = settings_over(self.settings.decoding, {**decoding, "best": best})
-        transcriber = SoundTranscriber(
-            self.bundle, settings, language=language, task=task, timestamps=timestamps, question=question
-        )
-        with watched(len(sounds), "transcribing", progress=progress) as advanced:
-            found = _each(transcriber.transcribe(sounds, advanced=advanced), best)
-        return found[0] if is_file(sound) else found
-
-
-class Captioner(TrainedModel):
-    """A model that writes the text of a picture."""
-
-    def caption(
-        self, picture: Any, *, question: str = "", best: int = 1, progress: bool = False, **decoding: Any
-    ) -> Any:
-        """Writes the text of a picture, as a `Translation`; several pictures give a list.
-
-        `picture`: a path (str or Path), or an array of uint8, (height, width) or (height, width, 3). `question`: that
-        about each picture, for a model with `settings.picture.words`. `best`: with more than 1, a list of so many texts
-        of each picture. `decoding`: keys of `[decoding]`.
-
-        DataError for a picture that cannot be read, and for a word that the model does not know.
-        """
-        pictures = [(one, question) for one in many_pictures(picture)] if question else many_pictures(picture)
-        settings = settings_over(self.settings.decoding, {**decoding, "best": best})
-        with watched(len(pictures), "captioning", progress=progress) as advanced:
-            found = _each(BatchTranslator.of(self.bundle, settings).translate(pictures, advanced=advanced), best)
-        return found[0] if is_file(picture) else found
-
-
 class LanguageModel(TrainedModel):
     """A model that continues texts."""
 
@@ -338,7 +273,7 @@ class LanguageModel(TrainedModel):
         bounds = {"maximum_length": length, "extra_length": length}
         settings = settings_over(self.settings.decoding, {**bounds, **decoding, "best": best})
         completer = Completer(BatchTranslator.of(self.bundle, settings))
-        return like(prompt, _each(completer.complete(prompts), best))
+        return like(prompt, each_best(completer.complete(prompts), best))
 
 
 class Embedder(TrainedModel):

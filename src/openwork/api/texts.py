@@ -93,3 +93,8 @@ def watched(total: int, what: str, *, progress: bool) -> Iterator[OnProgress]:
 
 def ignore_report(line: str) -> None:
     """For callers who want no progress lines."""
+
+
+def each_best(found: Sequence[Sequence[Any]], best: int) -> list[Any]:
+    """Of each source the best, where one was asked for; else all."""
+    return [one[0] for one in found] if best == 1 else list(found)

@@ -32,6 +32,7 @@ class More:
     """What else to look at."""
 
     translation: Annotated[str | None, Option(help="A translation to look at, in place of the bundle's own.")] = None
+    question: Annotated[str, Option(help="Of the picture or sound, for a model that was trained with questions.")] = ""
     why: Annotated[
         bool, Option("--why", help="Which pieces the translation comes from, by seven methods, and how good each is.")
     ] = False
@@ -54,8 +55,11 @@ class Files:
 
 
 def attention(
-    bundle: Annotated[Path, Argument(metavar="BUNDLE", help="A translator.")],
-    sentence: Annotated[str | None, Argument(metavar="SENTENCE", help="A sentence in its source language.")] = None,
+    bundle: Annotated[Path, Argument(metavar="BUNDLE", help="A translator, or what writes of pictures or sounds.")],
+    sentence: Annotated[
+        str | None,
+        Argument(metavar="SENTENCE", help="A sentence in its source language, or a picture's or sound's file."),
+    ] = None,
     *,
     shown: Map,
     more: More,
@@ -64,7 +68,7 @@ def attention(
         bool, Option("--json", help="JSON on standard output: all weights, facts, rollout and flow.")
     ] = False,
 ) -> None:
-    """Show what a translator attends to, for each layer and head.
+    """Show what a translator attends to, for each layer and head; of a text about a picture or a sound, where it looks.
 
     openwork attention de-en "Ein Hund."
 
@@ -77,6 +81,8 @@ def attention(
     openwork attention de-en "Ein Hund." --svg map.svg --csv map.csv
 
     openwork attention de-en --relations pronouns.tsv
+
+    openwork attention whisper speech.flac --html speech.html
     """
     if more.relations is not None:
         if sentence is not None or files != Files() or (shown, more) != (Map(), More(relations=more.relations)):
@@ -102,7 +108,11 @@ def attention(
     loaded = load(bundle)
     has_flow = as_json or files.html is not None
     question = AttentionQuestion(more.translation, why=more.why, flow=has_flow, without=head)
-    found = ask_attention(loaded, sentence, question)
+    if more.question and loaded.tokenizers.encoder.numbers is None:
+        raise UsageError(
+            "--question is for models that read pictures or sounds", hint="leave --question out", code="U167"
+        )
+    found = ask_attention(loaded, (sentence, more.question) if more.question else sentence, question)
     languages = (loaded.settings.source_language or "", loaded.settings.target_language or "")
     chosen = ChosenMap.of(found.sentence, shown.kind, shown.layer, shown.head)
     _write(files.html, lambda: page(found, languages, find_language(os.environ)))

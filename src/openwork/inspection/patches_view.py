@@ -3,13 +3,16 @@
 Each grid has a scale of its own, from 0 to its largest number, which is given: of many patches each has little.
 """
 
-from collections.abc import Callable, Iterator
+import base64
+from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
+from typing import Any
 
 import numpy as np
 
 from openwork.base.phrases import Padded, shown_width
 from openwork.inspection.trace import GRID, Step
+from openwork.signals.pictures import png_of
 
 SHADES = " ░▒▓█"
 
@@ -33,10 +36,22 @@ def _caption(name: str, grid: np.ndarray, translate: Translate) -> str:
     return f"{name}  {translate('largest')} {grid.max():.4f}".strip()
 
 
+def picture_for_page(pixels: np.ndarray) -> dict[str, Any]:
+    """Pixels (height, width, channel) as a PNG file in a URL of its own."""
+    height, width, _ = pixels.shape
+    url = f"data:image/png;base64,{base64.b64encode(png_of(pixels)).decode()}"
+    return {"width": width, "height": height, "url": url}
+
+
 def shaded(step: Step, width: int, translate: Translate) -> Iterator[str]:
-    """The grids as shades, two characters a patch, side by side in lines of at most `width` columns."""
+    """The step's grids as shades."""
+    return shaded_grids(_grids(step), width, translate)
+
+
+def shaded_grids(grids: Sequence[tuple[str, np.ndarray]], width: int, translate: Translate) -> Iterator[str]:
+    """Named grids as shades, two characters a patch, side by side in lines of at most `width` columns."""
     blocks = []
-    for name, grid in _grids(step):
+    for name, grid in grids:
         while 2 * grid.shape[1] > width:  # of four patches the largest number
             ends = (np.arange(0, size, 2) for size in grid.shape)
             grid = np.maximum.reduceat(np.maximum.reduceat(grid, next(ends), 0), next(ends), 1)

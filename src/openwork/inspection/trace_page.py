@@ -8,9 +8,9 @@ import numpy as np
 
 from openwork.inspection.page import app_page
 from openwork.inspection.page.content import in_both_languages
+from openwork.inspection.patches_view import picture_for_page
 from openwork.inspection.trace import GRID, Printed, Statement, Step, Trace, title_of
 from openwork.inspection.trace_table import printed_value
-from openwork.signals.pictures import png_of
 
 LARGEST, SMALLEST = 1e38, 1e-37  # of float32, about
 SLACK = 1e-6  # rows of weights add up to 1 but for rounding
@@ -39,7 +39,7 @@ def trace_content(trace: Trace) -> dict[str, Any]:
         "assumptions": [in_both_languages(one) for one in trace.assumptions],
         "names": [list(one) for one in names],
         "steps": steps,
-        "picture": None if trace.picture is None else _picture(trace.picture),
+        "picture": None if trace.picture is None else picture_for_page(trace.picture),
     }
 
 
@@ -98,14 +98,4 @@ def _said(one: Statement) -> dict[str, Any]:
         "sentence": in_both_languages(one.sentence),
         "holds": one.holds,
         "found": in_both_languages(one.found),
-    }
-
-
-def _picture(picture: np.ndarray) -> dict[str, Any]:
-    """The pixels as a PNG file, in a URL of their own."""
-    height, width, _ = picture.shape
-    return {
-        "width": width,
-        "height": height,
-        "url": f"data:image/png;base64,{base64.b64encode(png_of(picture)).decode()}",
     }

@@ -10,11 +10,16 @@ from openwork.data.corpora.synthetic import copy
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.build import build_model
 from openwork.models.families import model_settings
-from openwork.text.pair import train_pair
+from openwork.signals.mel import SoundFrames
+from openwork.signals.patches import PicturePatches
+from openwork.signals.settings import PictureSettings, SoundSettings
+from openwork.text.pair import train_pair, with_target
 from openwork.text.settings import TextSettings
 
 SMALL = {"width": 16, "heads": 2, "feedforward_width": 24, "encoder_layers": 2, "decoder_layers": 2}
 CONVOLUTIONS = {"kind": "convs2s", "width": 8, "encoder_layers": 1, "decoder_layers": 2, "maximum_length": 40}
+TEXTS = ["a red box", "a blue ball", "one two", "blue boxes"]
+RATE = 8000
 
 
 def bundle_of(text_kind: str = "byte-pair", **model: Any) -> Bundle:
@@ -30,3 +35,28 @@ def bundle_of(text_kind: str = "byte-pair", **model: Any) -> Bundle:
             parameter.data.mul_(1.5)
     decoding = DecodingSettings(beam=2, extra_length=4, maximum_length=14)
     return Bundle(BundleSettings(model=settings, decoding=decoding), tokenizers, made.eval())
+
+
+def made(kind: str, source: dict[str, Any], words: tuple[str, ...] | None = None, **rest: Any) -> Bundle:
+    """A small model that reads sounds or pictures and has learnt nothing."""
+    is_sound = kind == "whisper"
+    read = SoundSettings(words=words, **source) if is_sound else PictureSettings(words=words, **source)
+    encoder = SoundFrames(read) if isinstance(read, SoundSettings) else PicturePatches(read)
+    pieces = with_target(encoder, TEXTS, TextSettings(kind="characters", minimum_frequency=1))
+    settings = model_settings({"kind": kind, **SMALL})
+    with torch.random.fork_rng():
+        torch.manual_seed(7)
+        model = build_model(settings, *pieces.sizes)
+        for parameter in model.parameters():
+            parameter.data.mul_(1.5)
+    decoding = DecodingSettings(beam=2, maximum_length=8)
+    kept = {"sound": read} if is_sound else {"picture": read}
+    return Bundle(BundleSettings(model=settings, decoding=decoding, **kept, **rest), pieces, model.eval())
+
+
+def whisper(*, padded: bool = True, **rest: Any) -> Bundle:
+    return made("whisper", {"rate": RATE, "mels": 12, "seconds": 1, "padded": padded}, **rest)
+
+
+def captioner(**rest: Any) -> Bundle:
+    return made("captioner", {"height": 8, "width": 12, "channels": 1, "patch": 4}, **rest)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from openwork.base.errors import UsageError
 from openwork.bundles.bundle import Bundle
 from openwork.inference.attention_maps.attribution import MOST_EXPLAINED
 from openwork.inference.attention_maps.capture import MOST_PIECES, SentenceAttention, capture
@@ -11,6 +12,7 @@ from openwork.inference.attention_maps.facts import HeadFacts, head_facts
 from openwork.inference.attention_maps.flow import ThroughLayers, through_layers
 from openwork.inference.attention_maps.forced import Between, go_on
 from openwork.inference.attention_maps.removal import HeadName, translate_without
+from openwork.inference.attention_maps.sources import capture_source
 from openwork.inference.translation import Translation
 
 
@@ -58,23 +60,39 @@ class AttentionFindings:
 
 
 def ask_attention(
-    bundle: Bundle, text: str, question: AttentionQuestion, between: Between = go_on
+    bundle: Bundle, source: Any, question: AttentionQuestion, between: Between = go_on
 ) -> AttentionFindings:
     """What a question finds.
 
     Args:
-        bundle: a translator.
-        text: one line.
+        bundle: a translator, or a model that writes the text of pictures or sounds.
+        source: one line; a picture or a sound as `capture_source` takes it.
         question: what is wanted.
         between: called before each pass of the model that `why` needs.
 
-    UsageError for a model without attention or without the head, and for a text that is too long.
+    UsageError for a model without attention or without the head, and for a text that is too long; of a picture or a
+    sound also for `why` and `without`, which take the pieces of a text.
     """
-    found = capture(bundle, text, question.translation, MOST_EXPLAINED if question.why else MOST_PIECES)
+    if bundle.tokenizers.encoder.numbers is not None:
+        return _of_numbers(bundle, source, question)
+    found = capture(bundle, source, question.translation, MOST_EXPLAINED if question.why else MOST_PIECES)
     return AttentionFindings(
         sentence=found,
         facts=head_facts(found.maps),
         through=through_layers(found, with_flow=question.flow),
         reasons=reasons(bundle, found, between) if question.why else None,
-        without=(question.without, translate_without(bundle, text, question.without)) if question.without else None,
+        without=(question.without, translate_without(bundle, source, question.without)) if question.without else None,
     )
+
+
+def _of_numbers(bundle: Bundle, source: Any, question: AttentionQuestion) -> AttentionFindings:
+    if question.why or question.without is not None:
+        raise UsageError(
+            "what a text comes from, and what it is without a head, is found for sources that are texts",
+            why="the methods take away pieces of a text, which pictures and sounds do not have",
+            hint="leave --why and --without out",
+            code="U166",
+        )
+    assert not isinstance(question.translation, Translation), "only the server has one, which reads texts"
+    found = capture_source(bundle, source, question.translation)
+    return AttentionFindings(found, head_facts(found.maps), None, None, None)

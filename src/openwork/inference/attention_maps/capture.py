@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from openwork.base.errors import OpenworkError, UsageError
@@ -23,6 +24,7 @@ from openwork.inference.attention_maps.forced import ForcedTranslation
 from openwork.inference.attention_maps.maps import Kind, LayerMap
 from openwork.inference.attention_maps.pieces import (
     SYMBOLS,
+    Place,
     SourcePiece,
     TargetPiece,
     found_places,
@@ -30,11 +32,13 @@ from openwork.inference.attention_maps.pieces import (
     labels,
     source_places,
 )
+from openwork.inference.attention_maps.views import View
 from openwork.inference.explainable import check_text, check_translation, translation_to_explain
 from openwork.inference.translation import Translation
 from openwork.models.interfaces import Seq2SeqModel, can_attend
 from openwork.nn.low_rank_attention import LowRankAttention
 from openwork.nn.recording import recording
+from openwork.text.pair import TokenizerPair
 
 MOST_PIECES = 512  # of a source, and of a translation, end symbols included
 MOST_WEIGHTS = 40_000_000  # of all maps together: 107 MB in JSON
@@ -46,6 +50,7 @@ class SentenceAttention:
     """A source and its translation as pieces, and the maps of all attentions between them.
 
     `source_ids` and `output_ids` (what is predicted) end with the end symbol, but for a translation that a search cut.
+    A picture or a sound has no `source_ids` and a `view`; its `source` is the path.
     """
 
     source: str
@@ -55,6 +60,7 @@ class SentenceAttention:
     maps: tuple[LayerMap, ...]
     source_ids: tuple[int, ...]
     output_ids: tuple[int, ...]
+    view: View | None = None
 
     def of_kind(self, kind: Kind) -> tuple[LayerMap, ...]:
         """The maps of a kind, by layer; none where the model has none."""
@@ -73,6 +79,7 @@ class SentenceAttention:
             "sourcePieces": [piece.to_json() for piece in self.source_pieces],
             "targetPieces": [piece.to_json() for piece in self.target_pieces],
             "maps": [one.to_json() for one in self.maps],
+            **({} if self.view is None else self.view.to_json()),
         }
 
 
@@ -101,20 +108,32 @@ def capture(
     source_ids = [*ids, tokenizers.source.end_id]
     output_ids = [*output, *[tokenizers.target.end_id] * is_ended]
     maps, logits = recorded(ForcedTranslation.of(model, source_ids, output_ids))
-    terms = token_log_probabilities(logits, torch.tensor([output_ids], device=logits.device))[0].tolist()
-    predicted = labels(tokenizers.target, output_ids)
-    inputs = labels(tokenizers.target, [tokenizers.target.start_id])[:1] + predicted[:-1]
-    columns = zip(
-        inputs, predicted, terms, [*places, *[None] * is_ended], [one in SYMBOLS for one in output_ids], strict=True
-    )
     sources = zip(
         labels(tokenizers.source, source_ids), [*source_places(tokenizers, text, ids), None],
         [one in SYMBOLS for one in source_ids], strict=True,
     )  # fmt: skip
     return SentenceAttention(
-        text, translation, tuple(SourcePiece(*one) for one in sources), tuple(TargetPiece(*one) for one in columns),
+        text, translation, tuple(SourcePiece(*one) for one in sources),
+        target_pieces(tokenizers, output_ids, logits, places, is_ended=is_ended),
         tuple(maps), tuple(source_ids), tuple(output_ids),
     )  # fmt: skip
+
+
+def target_pieces(
+    tokenizers: TokenizerPair,
+    output_ids: Sequence[int],
+    logits: Float[Tensor, "1 target vocabulary"],
+    places: Sequence[Place],
+    *,
+    is_ended: bool,
+) -> tuple[TargetPiece, ...]:
+    """The positions of the decoder. `places`: of the predicted pieces without the end symbol."""
+    terms = token_log_probabilities(logits, torch.tensor([list(output_ids)], device=logits.device))[0].tolist()
+    predicted = labels(tokenizers.target, output_ids)
+    inputs = labels(tokenizers.target, [tokenizers.target.start_id])[:1] + predicted[:-1]
+    are_symbols = [one in SYMBOLS for one in output_ids]
+    columns = zip(inputs, predicted, terms, [*places, *[None] * is_ended], are_symbols, strict=True)
+    return tuple(TargetPiece(*one) for one in columns)
 
 
 def attending_model(bundle: Bundle) -> Seq2SeqModel[Any]:
@@ -163,10 +182,11 @@ def check_length(pieces: int, most: int) -> None:
 
 
 @torch.inference_mode()
-def recorded(forced: ForcedTranslation) -> tuple[list[LayerMap], Tensor]:
+def recorded(forced: ForcedTranslation, *, with_encoder: bool = True) -> tuple[list[LayerMap], Tensor]:
     """All maps by kind and layer, and the logits (1, target, vocabulary) of the same pass."""
+    read = None if with_encoder else forced.start(forced.source[None])
     with recording(forced.model) as kept:
-        state = forced.start(forced.source[None])
+        state = forced.start(forced.source[None]) if read is None else read
         logits = forced.logits(state)
     maps = [one for kind in ("encoder", "decoder", "cross") for one in _maps(kind, forced, kept)]  # type: ignore[arg-type]
     if not any(one.kind == "cross" for one in maps):  # of a recurrent model, whose attention has no kernel

@@ -12,6 +12,7 @@ from openwork.inference.attention_maps.capture import SentenceAttention
 from openwork.inference.attention_maps.chosen import ChosenMap
 from openwork.inference.attention_maps.deletion import Reasons
 from openwork.inference.attention_maps.facts import HeadFacts
+from openwork.inference.attention_maps.source_text import source_text
 from openwork.inference.attention_maps.survey import HeadOnRelation
 from openwork.inference.attention_maps.words import pieces_of, words_of
 from openwork.inspection.attention_view import visible
@@ -41,6 +42,8 @@ def findings_text(found: AttentionFindings, chosen: ChosenMap, width: int, trans
 
 def attention_text(found: SentenceAttention, chosen: ChosenMap, width: int, translate: Callable[[str], str]) -> str:
     """The map and the alignment, in lines of at most `width` columns where they can be so short."""
+    if found.view is not None and chosen.kind != "decoder":
+        return source_text(found, found.view, chosen, width, translate)
     rows, columns = chosen.rows, chosen.columns
     names = [fitted(" → ".join(map(visible, row)), LONGEST_ROW) for row in rows]
     beside = max(map(shown_width, names))
