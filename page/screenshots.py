@@ -1,8 +1,9 @@
 """Pictures of the page's screens for docs/images/page, in both languages and on a phone: 64 colours each.
 
     python page/screenshots.py BUNDLE RUNS "A sentence." [SECOND_LINE]
+    python page/screenshots.py WHISPER SOUND
 
-BUNDLE is a trained translator, RUNS a folder of trainings. It needs `make browser` and Pillow.
+BUNDLE is a trained translator, RUNS a folder of trainings, WHISPER a bundle that writes the text of sounds. It needs `make browser` and Pillow.
 """
 
 import io
@@ -94,9 +95,29 @@ def written(bundle: Bundle, runs: Path, line: str, place: Path) -> Iterator[tupl
         yield name, (place / f"{name}.html").as_uri()
 
 
+def show_sound(bundle: str, sound: str) -> None:
+    """The attention of a sound's text, which another bundle writes."""
+    found = ask_attention(load_bundle(Path(bundle)), sound, AttentionQuestion())
+    with tempfile.TemporaryDirectory() as place, sync_playwright() as started:
+        file = Path(place) / "sound.html"
+        file.write_text(attention_page(found, ("en", "en"), "en").replace(sound, Path(sound).name), encoding="utf-8")
+        browser = started.chromium.launch(executable_path=which("chromium"), args=["--no-sandbox"])
+        for look, options in LOOKS.items():
+            page = browser.new_context(**options).new_page()
+            page.goto(f"{file.as_uri()}#/attention?y=2&c=7,165&l={'en' if look == 'en' else 'zh'}")
+            page.wait_for_selector(".along")
+            if look == "phone":
+                page.locator(".along").scroll_into_view_if_needed()
+            save(page, f"sound-{look}")
+        browser.close()
+
+
 def main() -> None:
-    bundle, runs, *lines = sys.argv[1:]
     OUT.mkdir(parents=True, exist_ok=True)
+    if len(sys.argv) == 3:
+        show_sound(*sys.argv[1:])
+        return
+    bundle, runs, *lines = sys.argv[1:]
     with tempfile.TemporaryDirectory() as place, served(Path(bundle)) as address, sync_playwright() as started:
         loaded = load_bundle(Path(bundle))
         files = dict(written(loaded, Path(runs), lines[0], Path(place)))

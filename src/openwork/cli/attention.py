@@ -110,7 +110,7 @@ def attention(
     question = AttentionQuestion(more.translation, why=more.why, flow=has_flow, without=head)
     if more.question and loaded.tokenizers.encoder.numbers is None:
         raise UsageError(
-            "--question is for models that read pictures or sounds", hint="leave --question out", code="U167"
+            "--question is for models that read pictures or sounds", hint="leave --question out", code="U166"
         )
     found = ask_attention(loaded, (sentence, more.question) if more.question else sentence, question)
     languages = (loaded.settings.source_language or "", loaded.settings.target_language or "")

@@ -164,11 +164,11 @@ def test_in_a_terminal_and_as_json(sound: str, picture: str) -> None:
 def test_what_is_refused(sound: str, picture: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError) as refused:
         capture_source(bundle_of(), picture)
-    assert refused.value.code == "U165"
+    assert refused.value.code == "U164"
     for question in (AttentionQuestion(why=True), AttentionQuestion(without=HeadName("cross", 0, 0))):
         with pytest.raises(UsageError) as refused:
             ask_attention(captioner(), picture, question)
-        assert refused.value.code == "U166"
+        assert refused.value.code == "U165"
     long = tmp_path / "long.wav"
     soundfile.write(long, np.zeros(2 * RATE, np.float32), RATE)
     with pytest.raises(DataError):
@@ -186,5 +186,5 @@ def test_on_the_command_line(sound: str, picture: str, tmp_path: Path) -> None:
     assert "0.42–1.00" in (tmp_path / "map.csv").read_text(encoding="utf-8")
     found = command("attention", tmp_path / "captioner", picture, "--question", "what")
     assert found.code == 0 and b"largest" in found.out, found.err
-    told(command("attention", tmp_path / "texts", "a b", "--question", "what"), 2, "U167")
+    told(command("attention", tmp_path / "texts", "a b", "--question", "what"), 2, "U166")
     told(command("attention", tmp_path / "captioner", tmp_path / "none.png"), 3, "D144", "none.png")

@@ -91,7 +91,7 @@ def _of_numbers(bundle: Bundle, source: Any, question: AttentionQuestion) -> Att
             "what a text comes from, and what it is without a head, is found for sources that are texts",
             why="the methods take away pieces of a text, which pictures and sounds do not have",
             hint="leave --why and --without out",
-            code="U166",
+            code="U165",
         )
     assert not isinstance(question.translation, Translation), "only the server has one, which reads texts"
     found = capture_source(bundle, source, question.translation)

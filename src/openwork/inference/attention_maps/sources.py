@@ -138,5 +138,5 @@ def _no_text(kind: str) -> UsageError:
         why=f"it is of the kind {kind}, and of those that read pictures or sounds only two write texts of them",
         hint='give a bundle that was trained with model.kind = "whisper" or "captioner"; openwork explain shows what a '
         "Vision Transformer attends to",
-        code="U165",
+        code="U164",
     )
