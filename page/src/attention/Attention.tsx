@@ -2,7 +2,7 @@
 import { computed, signal } from "@preact/signals";
 import type { JSX } from "preact";
 import type { Screen } from "../shell/address";
-import { pngOf, save } from "../shell/save";
+import { Files } from "../files/Files";
 import { said, t } from "../shell/texts";
 import { AskLine, ask, type Asking } from "../served/AskLine";
 import { bundle } from "../served/state";
@@ -14,6 +14,7 @@ import { LEVELS, separated, spaced, type Shown } from "./levels";
 import { Lines } from "./Lines";
 import { OnPicture } from "./OnPicture";
 import { Panel } from "./Panel";
+import { pictureSvg, soundSvg } from "./pictured";
 import { Spectrogram } from "./Spectrogram";
 import { TOGETHER, asLines, attention, follow, heads, kind, languages, layer, level, parameters, shown, symbolsHidden, take, together, words, type Heads } from "./state";
 import { Thumbnails } from "./Thumbnails";
@@ -123,17 +124,16 @@ function titles(): Titles {
   };
 }
 
-function Files({ of }: { readonly of: Shown }): JSX.Element {
+function Saved({ of }: { readonly of: Shown }): JSX.Element {
   const name = `attention-${kind.value}-${layer.value + 1}-${typeof heads.value === "number" ? heads.value + 1 : heads.value}`;
-  const svg = (): string => svgOf(of, titles());
-  return (
-    <p class="files">
-      {t("attention.save")}{" "}
-      <button type="button" data-save="svg" onClick={() => save(new Blob([svg()], { type: "image/svg+xml" }), `${name}.svg`)}>SVG</button>{" "}
-      <button type="button" data-save="png" onClick={() => void pngOf(svg()).then((blob) => save(blob, `${name}.png`))}>PNG</button>{" "}
-      <button type="button" data-save="csv" onClick={() => save(new Blob(["\ufeff", csvOf(of)], { type: "text/csv" }), `${name}.csv`)}>CSV</button>
-    </p>
-  );
+  return <Files name={name} csv={() => csvOf(of)} svg={() => figureOf(of)} />;
+}
+
+function figureOf(of: Shown): string {
+  const { sound, picture } = attention.value ?? {};
+  if (kind.value === "cross" && sound) return soundSvg(of, sound, { title: titles().title, scale: t("attention.alongTime") });
+  if (kind.value === "cross" && picture) return pictureSvg(of, picture, { title: titles().title, scale: t("attention.onPatches") });
+  return svgOf(of, titles());
 }
 
 /** The map: over what was read where that is a sound or a picture. */
@@ -156,7 +156,7 @@ function Large({ of }: { readonly of: Shown }): JSX.Element {
       {heads.value === "rollout" && <p class="where">{t("attention.rollout")}</p>}
       {heads.value === "flow" && <p class="where">{t("attention.flow")}</p>}
       <Weights of={of} />
-      <Files of={of} />
+      <Saved of={of} />
     </>
   );
 }

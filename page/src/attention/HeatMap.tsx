@@ -61,13 +61,15 @@ function Table({ weights, rows, columns }: Shown): JSX.Element {
   );
 }
 
-/** Draws each weight as a pixel of the role's colour; the browser makes it larger without blurring. */
-export function paint(canvas: HTMLCanvasElement | null, weights: readonly ArrayLike<number>[]): void {
+type Colour = readonly [number, number, number];
+
+/** Draws each weight as a pixel of a colour, the role's; the browser makes it larger without blurring. */
+export function paint(canvas: HTMLCanvasElement | null, weights: readonly ArrayLike<number>[], colour?: Colour): void {
   const [height, width] = [weights.length, weights[0]?.length ?? 0];
   const context = canvas?.getContext("2d");
   if (!canvas || !context || !height || !width) return;
   [canvas.width, canvas.height] = [width, height];
-  const [red, green, blue] = colourOf(canvas);
+  const [red, green, blue] = colour ?? colourOf(canvas);
   const image = context.createImageData(width, height);
   weights.forEach((row, y) => {
     for (let x = 0; x < width; x += 1) image.data.set([red, green, blue, Math.round(255 * Math.min(1, row[x] ?? 0))], 4 * (y * width + x));
@@ -76,7 +78,7 @@ export function paint(canvas: HTMLCanvasElement | null, weights: readonly ArrayL
 }
 
 /** The colour of the element's text, which the style sheet gives. */
-function colourOf(element: Element): readonly [number, number, number] {
+function colourOf(element: Element): Colour {
   const [red = 0, green = 0, blue = 0] = getComputedStyle(element).color.match(/[\d.]+/g)?.map(Number) ?? [];
   return [red, green, blue];
 }

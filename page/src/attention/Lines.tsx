@@ -1,7 +1,7 @@
 // The chosen map as lines: what attends on one side, what it attends to on the other, thicker for larger weights.
 import type { JSX } from "preact";
 import { t } from "../shell/texts";
-import { width } from "../text/files";
+import { width } from "../files/fields";
 import type { Shown } from "./levels";
 import { cell, choose } from "./state";
 

@@ -62,7 +62,7 @@ export function Spectrogram({ shown, sound }: { readonly shown: Shown; readonly 
           ];
         })}
       </div>
-      <figcaption class="muted">{t("attention.alongTime")}</figcaption>
+      <figcaption class="muted">{t("attention.alongTime")} {t("attention.chosenStrip")}</figcaption>
     </figure>
   );
 }

@@ -1,5 +1,5 @@
 // A map as a picture of its own: SVG with title, axes, labels and legend; the same as PNG, and the numbers as CSV.
-import { escaped, field, width } from "../text/files";
+import { escaped, field, width } from "../files/fields";
 import type { Shown } from "./levels";
 
 export interface Titles {

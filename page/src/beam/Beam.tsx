@@ -5,7 +5,7 @@ import { useEffect } from "preact/hooks";
 import { AskLine, ask, type Asking } from "../served/AskLine";
 import { bundle } from "../served/state";
 import type { Screen } from "../shell/address";
-import { save } from "../shell/save";
+import { Files } from "../files/Files";
 import { t } from "../shell/texts";
 import { firstLine } from "../translate/state";
 import type { SearchTree } from "./data";
@@ -70,18 +70,12 @@ function Replay(): JSX.Element {
   );
 }
 
-function Files({ of }: { readonly of: SearchTree }): JSX.Element {
+function Saved({ of }: { readonly of: SearchTree }): JSX.Element {
   const names = (): Parameters<typeof svgOf>[2] => ({
     title: `${of.source} → ${of.finished[0]?.text ?? ""}`, steps: t("beam.step", { n: step.value, all: last.value }),
     legend: { best: t("beam.best"), finished: t("beam.ended"), kept: t("beam.kept"), dropped: t("beam.dropped") },
   });
-  return (
-    <p class="files">
-      {t("attention.save")}{" "}
-      <button type="button" data-save="svg" onClick={() => save(new Blob([svgOf(shown.value, best.value, names())], { type: "image/svg+xml" }), "search.svg")}>SVG</button>{" "}
-      <button type="button" data-save="csv" onClick={() => save(new Blob(["\ufeff", csvOf(of)], { type: "text/csv" }), "search.csv")}>CSV</button>
-    </p>
-  );
+  return <Files name="search" svg={() => svgOf(shown.value, best.value, names())} csv={() => csvOf(of)} />;
 }
 
 function Legend(): JSX.Element {
@@ -109,7 +103,7 @@ function BeamView(isServed: boolean): JSX.Element {
               <Legend />
               <Hypotheses of={of} />
               <Candidates of={of} />
-              <Files of={of} />
+              <Saved of={of} />
             </>
           ) : <p class="muted">{t("beam.empty")}</p>}
         </main>

@@ -1,5 +1,5 @@
 // The search as files: the tree in view as SVG with title and legend, all of its nodes as CSV.
-import { escaped, field, width } from "../text/files";
+import { escaped, field, width } from "../files/fields";
 import { visible } from "../text/words";
 import { textOf, type SearchTree } from "./data";
 import type { Placed } from "./layout";

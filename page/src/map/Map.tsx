@@ -1,6 +1,8 @@
 // The Map screen: the paper's figure for each member of the family, and what is in each of its boxes.
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
+import { Files } from "../files/Files";
+import { standalone } from "../files/live";
 import { current, type Screen } from "../shell/address";
 import { said, t } from "../shell/texts";
 import { bundle, bundles } from "../served/state";
@@ -64,6 +66,18 @@ function Compared({ of, to, figure }: { readonly of: ModelMap; readonly to: Mode
   );
 }
 
+/** The figure as it is in view. */
+function figureSvg(of: ModelMap): string {
+  const figure = document.querySelector<SVGSVGElement>("svg.figure");
+  return figure ? standalone(figure, of.name) : "";
+}
+
+/** All boxes as CSV: a line for each, in the units of the table. */
+function csvOf(of: ModelMap): string {
+  const rows = of.boxes.map((one) => [one.slot, one.role, one.side, one.copies ?? 1, weightsOf(one), one.operations].join(","));
+  return ["slot,role,side,layers,weights,operations", ...rows, ""].join("\r\n");
+}
+
 /** All boxes in numbers, which is also the figure for those who do not see it. */
 function Table({ of }: { readonly of: ModelMap }): JSX.Element {
   const all = totals(of);
@@ -109,6 +123,7 @@ function MapView(isServed: boolean, openStep: ((name: string) => void) | undefin
             <FigureView drawn={figure} of={of} />
             {reference.value && of !== reference.value && <Compared of={of} to={reference.value} figure={figure} />}
             <p class="muted">{t("map.keys")}</p>
+            <Files name={`map-${of.name}`} svg={() => figureSvg(of)} csv={() => csvOf(of)} />
           </section>
         )}
         {of && chosen && <Panel of={of} box={chosen} openStep={openStep} />}

@@ -1,8 +1,8 @@
 // A chart of the shown runs, with its legend, and the same as files.
 import type { JSX } from "preact";
-import { pngOf, save } from "../shell/save";
+import { Files } from "../files/Files";
 import { t } from "../shell/texts";
-import { field } from "../text/files";
+import { field } from "../files/fields";
 import { HEIGHT, WIDTH, drawn, svgOf, type Drawn, type Look, type Named, type Styled } from "./plot";
 
 interface ChartProps {
@@ -39,13 +39,12 @@ function Picture({ of, titles }: { readonly of: Drawn; readonly titles: Named })
 /** The points as CSV: a line for each, with the name of its run. */
 function csvOf(curves: readonly Styled[], { across, up }: Named): string {
   const rows = curves.flatMap(({ name, points }) => points.map(([x, y]) => `${field(name)},${x},${y}`));
-  return ["\ufeff", [field(t("runs.run")), field(across), field(up)].join(","), "\r\n", rows.join("\r\n"), "\r\n"].join("");
+  return [[field(t("runs.run")), field(across), field(up)].join(","), "\r\n", rows.join("\r\n"), "\r\n"].join("");
 }
 
 export function Chart({ name, titles, curves, isLogarithmic }: ChartProps): JSX.Element {
   const filled = curves.filter(({ points }) => points.length > 0);
   const of = drawn(filled, isLogarithmic);
-  const svg = (): string => svgOf(of, titles);
   return (
     <figure class="chart" data-chart={name}>
       <figcaption>{titles.title}</figcaption>
@@ -53,12 +52,7 @@ export function Chart({ name, titles, curves, isLogarithmic }: ChartProps): JSX.
         <>
           <Picture of={of} titles={titles} />
           <ul class="legend">{filled.map((one) => <li key={one.name}><Sample look={one.look} />{one.name}</li>)}</ul>
-          <p class="files">
-            {t("runs.save")}{" "}
-            <button type="button" data-save="svg" onClick={() => save(new Blob([svg()], { type: "image/svg+xml" }), `${name}.svg`)}>SVG</button>{" "}
-            <button type="button" data-save="png" onClick={() => void pngOf(svg()).then((blob) => save(blob, `${name}.png`))}>PNG</button>{" "}
-            <button type="button" data-save="csv" onClick={() => save(new Blob([csvOf(filled, titles)], { type: "text/csv" }), `${name}.csv`)}>CSV</button>
-          </p>
+          <Files name={name} svg={() => svgOf(of, titles)} csv={() => csvOf(filled, titles)} />
         </>
       )}
     </figure>

@@ -1,5 +1,5 @@
 // A chart of curves: where its lines, ticks and names lie, for the page and for a file.
-import { escaped } from "../text/files";
+import { escaped } from "../files/fields";
 import type { Curve, Point } from "./data";
 
 export const [WIDTH, HEIGHT] = [440, 280];

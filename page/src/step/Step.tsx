@@ -12,7 +12,9 @@ import type { WrittenContent } from "./content";
 import { begin, content, engine, follow, move, parameters, place, predicting, revealed, step } from "./state";
 import { Symbols } from "./Symbol";
 import { language, said, t } from "../shell/texts";
-import { Legend, OperandView, Pointed, ResultView } from "./views";
+import { Files } from "../files/Files";
+import { tableCsv, tableSvg } from "../files/table";
+import { Legend, OperandView, Pointed, ResultView, tableOf } from "./views";
 
 function Tools(): JSX.Element {
   const predict = (): void => {
@@ -65,6 +67,7 @@ function Centre(): JSX.Element {
       <Pointed />
       <div class="equals"><span class="sign" aria-hidden="true">=</span><ResultView of={of} /></div>
       <Legend of={of} />
+      {!predicting.value && <Files name={of.name} svg={() => tableSvg(tableOf(of))} csv={() => tableCsv(tableOf(of))} />}
       <Moves place={place.value} count={STEPS.length} move={move} />
       <PrintedView of={of} />
       <About />

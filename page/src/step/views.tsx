@@ -5,7 +5,8 @@ import { at, type Matrix } from "../engine/matrix";
 import { isMasked, origin } from "../engine/engine";
 import { STEP, type Operand, type Step } from "../engine/steps";
 import { Grid, type Look } from "./Grid";
-import { cellName, cellText, hasChanged, isChanged, isWhole, numberOf, operandNames, stepNames } from "./labels";
+import type { Table } from "../files/table";
+import { cellName, cellText, hasChanged, isChanged, isWhole, numberOf, operandNames, stepNames, titleOf } from "./labels";
 import { decimal } from "../text/numbers";
 import { cell, choose, content, engine, focusWanted, go, isHidden, message, original, pointed, predicting, step, type Cell } from "./state";
 import { Symbols } from "./Symbol";
@@ -105,6 +106,15 @@ export function OperandView({ operand, place }: { readonly operand: Operand; rea
       </div>
     </figure>
   );
+}
+
+/** The result of a step as a table of files. */
+export function tableOf(of: Step): Table {
+  const [rows, columns] = stepNames(of);
+  return {
+    title: `${numberOf(of)} ${titleOf(of)}`, rows, columns, values: engine.value(of.name), areShares: isShare(of.name),
+    text: (row, column) => cellText(of.name, row, column),
+  };
 }
 
 export function ResultView({ of }: { readonly of: Step }): JSX.Element {

@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { t } from "../shell/texts";
 import { isDark } from "../shell/theme";
+import type { Table } from "../files/table";
 import { Grid } from "../step/Grid";
 import { visible } from "../text/words";
 import type { WrittenStep } from "./data";
@@ -19,6 +20,27 @@ function shade(value: number, largest: number, areShares: boolean): string | und
   if (!Number.isFinite(value) || value === 0) return undefined;
   const share = areShares ? value : (0.6 * Math.abs(value)) / largest;
   return `color-mix(in srgb, var(${value < 0 ? "--orange" : "--blue"}) ${(FULL * share).toFixed(1)}%, transparent)`;
+}
+
+/** All of a step's matrix as a table of files. */
+export function allOf(of: WrittenStep, matrix: Float64Array): Table {
+  const [rows, columns] = [rowNames.value, columnNames.value];
+  const values = rows.map((_, row) => matrix.subarray(row * columns.length, (row + 1) * columns.length));
+  return {
+    title: of.name, rows: rows.map(visible), columns: columns.map(visible), values, areShares: of.areShares,
+    text: (row, column) => numberText(values[row]?.[column] ?? NaN, of.isWhole),
+  };
+}
+
+/** The window of it that is in view. */
+export function viewOf(of: WrittenStep, matrix: Float64Array): Table {
+  const all = allOf(of, matrix);
+  const [top, left] = [windowStart(cell.value.row, all.rows.length, MOST_ROWS), windowStart(cell.value.column, all.columns.length, MOST_COLUMNS)];
+  const values = all.values.slice(top, top + MOST_ROWS).map((row) => Array.from(row).slice(left, left + MOST_COLUMNS));
+  return {
+    ...all, rows: all.rows.slice(top, top + MOST_ROWS), columns: all.columns.slice(left, left + MOST_COLUMNS), values,
+    text: (row, column) => all.text(top + row, left + column),
+  };
 }
 
 export function MatrixView({ of, matrix }: { readonly of: WrittenStep; readonly matrix: Float64Array }): JSX.Element {

@@ -8,7 +8,9 @@ import { Moves } from "../shell/Moves";
 import { language, said, t } from "../shell/texts";
 import { firstLine } from "../translate/state";
 import { namesOf, summary, valueOf, type WrittenStep, type WrittenTrace } from "./data";
-import { MatrixView } from "./MatrixView";
+import { Files } from "../files/Files";
+import { tableCsv, tableSvg } from "../files/table";
+import { MatrixView, allOf, viewOf } from "./MatrixView";
 import { numberText } from "./numbers";
 import { Panel } from "./Panel";
 import { Patches } from "./Patches";
@@ -112,6 +114,7 @@ function Centre({ within, of, matrix }: { readonly within: WrittenTrace; readonl
       <Patches trace={within} of={of} />
       <Outer of={of} within={within} />
       <MatrixView of={of} matrix={matrix} />
+      <Files name={of.name} svg={() => tableSvg(viewOf(of, matrix))} csv={() => tableCsv(allOf(of, matrix))} />
       <Facts of={of} matrix={matrix} />
       <Moves place={place.value} count={within.steps.length} move={move} />
       <Documents of={of} />

@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
-import { save } from "../shell/save";
+import { save } from "../files/save";
 import { t } from "../shell/texts";
 import { bundle, client } from "../served/state";
 
