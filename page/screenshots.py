@@ -3,7 +3,8 @@
     python page/screenshots.py BUNDLE RUNS "A sentence." [SECOND_LINE]
     python page/screenshots.py WHISPER SOUND
 
-BUNDLE is a trained translator, RUNS a folder of trainings, WHISPER a bundle that writes the text of sounds. It needs `make browser` and Pillow.
+BUNDLE is a trained translator, RUNS a folder of trainings, WHISPER a bundle that writes the text of sounds. It needs
+`make browser` and Pillow.
 """
 
 import io

@@ -105,3 +105,12 @@ test("a row along a sound is scaled by its own largest weight within the sound",
   expect([...scaled(row, 3)]).toEqual([0.5, 1, 0.25]);
   expect([...scaled(new Float64Array(3), 2)]).toEqual([0, 0]);
 });
+
+test("a piece of white space alone stays a unit, so that no weight is lost", () => {
+  const pieces = [piece("a", 0, 1), piece(" ", 1, 2), piece("b", 2, 3), piece("</s>", null, null)];
+  for (const level of ["character", "word"] as const) {
+    const units = unitsOf("a b", pieces, level, "en");
+    expect(units.map(({ label }) => label)).toEqual(["a", "␣", "b", "</s>"]);
+    expect([...(joined(rows([0.1, 0.2, 0.3, 0.4]), [units[0]!], units)[0] ?? [])].reduce((sum, one) => sum + one)).toBeCloseTo(1);
+  }
+});

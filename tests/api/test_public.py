@@ -179,6 +179,7 @@ def test_an_explanation_shows_itself(en_de: Path) -> None:
     assert repr(found.trace).startswith("Trace('translation', ") and len(repr(found.trace)) < 60
     assert repr(found.trace.step("chosen")).startswith("Step('chosen', position ")
     assert found._repr_html_().startswith("<iframe srcdoc=")
+    assert "paper-base" in translator._repr_html_() and "bert-base" not in translator._repr_html_()
 
 
 @pytest.mark.slow
@@ -235,7 +236,8 @@ def test_the_script_of_the_page_runs(page: str, tmp_path: Path, monkeypatch: pyt
     results = [value for value in names.values() if isinstance(value, openwork.Run | openwork.Scores)]
     assert len(results) == 2
     for result in results:
-        assert len(repr(result)) < 200 and "<table>" in result._repr_html_()
+        shown = "<table>" if isinstance(result, openwork.Scores) else "<iframe srcdoc="
+        assert len(repr(result)) < 200 and shown in result._repr_html_()
 
 
 def test_training_says_what_is_missing(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The Attention screen in a browser: its cells are the captured weights, and it stays usable with 512 pieces."""
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -95,6 +96,26 @@ def test_a_reader_separates_words(browser: Any, tiny_bundle: "Bundle", tmp_path:
     page.fill("[data-words='0']", "a x c")
     page.wait_for_selector(".own-words .problem")
     assert rows() == before
+    watched.end()
+
+
+def test_rare_characters_are_whole_and_their_parts_are_bytes(browser: Any, tmp_path: Path) -> None:
+    """A tokenizer that has never seen them cuts characters into bytes; as characters each of them is one column."""
+    from inference.attention_maps.bundles import bundle_of
+
+    source, translation = "我𠮷 🦄 é", "🦄爱"
+    content = written(bundle_of(), source, translation)
+    assert len(content["sourcePieces"]) > len(source)
+    watched = Watched(browser, f"{page_of(tmp_path, content)}#/attention?l=zh", ".heat")
+    page = watched.page
+    columns = lambda: page.locator(".heat thead th").all_inner_texts()  # noqa: E731
+    assert any(re.fullmatch("⟨[0-9A-F]{2}( [0-9A-F]{2})*⟩", one) for one in columns())
+    assert not re.search("[Ġ\ufffd]", page.inner_text("body"))
+    page.select_option(".tools select >> nth=3", "character")
+    page.wait_for_function("() => location.hash.includes('v=character')")
+    assert [one for one in columns() if one != "␣"][:5] == list("我𠮷🦄é") + ["</s>"]
+    assert not re.search("[Ġ\ufffd⟨]", page.inner_text(".heat"))
+    np.testing.assert_allclose(np.array(page.evaluate(WEIGHTS)).sum(-1), 1.0, atol=1e-4)
     watched.end()
 
 

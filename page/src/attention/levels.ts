@@ -68,6 +68,7 @@ export function unitsOf(text: string, pieces: readonly Piece[], level: Level, la
   if (level === "piece") return pieces.map((piece, place) => whole(place, piece));
   const characters = Array.from(text);
   const found = partsOf(text, level, language, written).map((part) => ({
+    start: part.start,
     label: part.text,
     special: false,
     pieces: pieces.flatMap(({ start, end, special }, place) => {
@@ -80,7 +81,11 @@ export function unitsOf(text: string, pieces: readonly Piece[], level: Level, la
   const before = symbols.filter(([, place]) => place === 0 && pieces.length > 1);
   const after = symbols.filter((one) => !before.includes(one));
   const units = (some: typeof symbols): Unit[] => some.map(([piece, place]) => whole(place, piece));
-  return [...units(before), ...found.filter(({ pieces: of }) => of.length > 0), ...units(after)];
+  // A piece of white space alone is in no part, and stays by itself, so that no weight is lost.
+  const placed = new Set(found.flatMap(({ pieces: of }) => of.map(({ place }) => place)));
+  const blank = pieces.flatMap((piece, place) => (piece.special || piece.start === null || placed.has(place) ? [] : [{ start: piece.start, ...whole(place, piece) }]));
+  const within = [...found.filter(({ pieces: of }) => of.length > 0), ...blank].sort((one, other) => one.start - other.start);
+  return [...units(before), ...within.map(({ label, special, pieces: of }) => ({ label, special, pieces: of })), ...units(after)];
 }
 
 /** The map of units: a weight is summed over a column's pieces and averaged over a row's. */

@@ -1,10 +1,16 @@
 """What all trained models have."""
 
+import os
 from pathlib import Path
 
+from openwork.base.messages import find_language
 from openwork.bundles.bundle import Bundle
 from openwork.bundles.settings import BundleSettings
+from openwork.cost.model_map.family import map_page
+from openwork.cost.model_map.maps import map_of
+from openwork.inspection.page import in_a_frame
 from openwork.models.interfaces import count_weights
+from openwork.models.presets import BASE
 
 
 class TrainedModel:
@@ -24,3 +30,8 @@ class TrainedModel:
         named = f", {' to '.join(filter(None, languages))}" if all(languages) else ""
         weights = count_weights(self.bundle.model) / 1e6
         return f"{type(self).__name__}('{self.path}'{named}, {weights:.2f} million weights)"
+
+    def _repr_html_(self) -> str:
+        """The paper's figure for this model, with the weights and operations of each box."""
+        own = map_of(self.path.resolve().name, self.settings.model, self.bundle.tokenizers.sizes)
+        return in_a_frame(map_page(own, find_language(os.environ), [BASE]))

@@ -9,10 +9,13 @@ from typing import Any
 from openwork.api.models import TrainedModel, load
 from openwork.api.texts import as_path, ignore_report
 from openwork.base.errors import UsageError
-from openwork.base.pages import render
+from openwork.base.messages import find_language
 from openwork.base.toml import write_value
 from openwork.cli.train import end_process
+from openwork.inspection.page import in_a_frame
 from openwork.machine.processes import join
+from openwork.runs.compared.comparison import runs_page
+from openwork.runs.compared.found import read_runs
 from openwork.runs.file.resolve import resolve
 from openwork.runs.length import MinutesBudget
 from openwork.runs.train import train_bundle
@@ -38,13 +41,8 @@ class Run:
         return f"Run('{self.path}', {self.steps:,} updates{last})"
 
     def _repr_html_(self) -> str:
-        name = next((one.score_name for one in self.validations if one.score_name), "BLEU")
-        scores = [one.score if one.score is not None else one.bleu for one in self.validations]
-        rows = [
-            (f"{one.step:,}", f"{one.loss:.3f}", "" if score is None else f"{score:.2f}")
-            for one, score in zip(self.validations, scores, strict=True)
-        ]
-        return render("table.html", caption=repr(self), columns=("update", "loss", name), rows=rows)
+        """Its curves, settings and samples; `openwork runs` shows several runs."""
+        return in_a_frame(runs_page(read_runs([self.path]), find_language(os.environ)))
 
 
 def train(

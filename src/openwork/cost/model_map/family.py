@@ -1,5 +1,6 @@
 """Maps of presets and bundles, and the page of one of them beside the family's."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from openwork.base.errors import UsageError
@@ -58,7 +59,8 @@ def named_map(name: str) -> ModelMap:
     return preset_map(name)
 
 
-def map_page(one: ModelMap, language: str) -> str:
-    """One HTML file that opens without a network: the map, and those of the family to compare it with."""
-    others = [preset_map(name) for name in FAMILY if name != one.name]
-    return app_page(AsIs(one.name), {"map": MapPages().content([one, *others], FAMILY)}, language)
+def map_page(one: ModelMap, language: str, beside: Iterable[str] = FAMILY) -> str:
+    """One HTML file that opens without a network: the map, and those of members of the family to compare it with."""
+    members = {name: FAMILY[name] for name in beside}
+    others = [preset_map(name) for name in members if name != one.name]
+    return app_page(AsIs(one.name), {"map": MapPages().content([one, *others], members)}, language)
