@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check page browser parity distributed experiments-smoke fuzz mutants faults soak load load-soak bench docs errors messages file-list lint clean
+.PHONY: help setup demo test long check page browser parity distributed experiments-smoke fuzz mutants faults soak load load-soak bench docs errors messages file-list lint clean
 
 PYTHON3 ?= python3
 VENV := .venv
@@ -52,8 +52,11 @@ setup: $(DEV) ## create .venv with everything that developing needs
 demo: $(CORE) ## train a Transformer from scratch on dates, watch it learn, write a report; ARGS="..." are passed on
 	@$(PYTHON) -m openwork demo $(ARGS)
 
-test: $(DEV) ## the whole test suite; ARGS="..." are passed to pytest
-	@$(PYTEST) -n 2 $(ARGS)
+test: $(DEV) ## the test suite; ARGS="..." are passed to pytest
+	@$(PYTEST) -n 2 -m "not long" $(ARGS)
+
+long: $(DEV) ## the tests that take longest: other forms of what `make test` has
+	@$(PYTEST) -n 2 -m long $(ARGS)
 
 check: $(DEV) ## formatting, lint, types, architecture and the fast tests: one minute, or two on slow cores
 	@$(PYTHON) -m ruff format --check .

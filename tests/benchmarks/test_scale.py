@@ -141,7 +141,7 @@ def test_gloo_is_measured() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("processes", [(1,), (1, 2)])
+@pytest.mark.parametrize("processes", [(1,), pytest.param((1, 2), marks=pytest.mark.long)])
 def test_the_driver_trains_and_compares(processes: tuple[int, ...], tmp_path: Path, capsys: Any) -> None:
     run, out = tmp_path / "run.toml", tmp_path / "results.json"
     run.write_text(TINY)

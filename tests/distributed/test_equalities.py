@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 ROUNDING = 2e-6  # of float32 sums in another order: the most that was seen is 1.6e-6, on a processor with AVX-512
 
 
-@pytest.mark.parametrize("count", [2, 4])
+@pytest.mark.parametrize("count", [2, pytest.param(4, marks=pytest.mark.long)])
 def test_processes_make_the_weights_of_one(tmp_path: Path, count: int) -> None:
     make_store(tmp_path / "store")
     found = results(count, ["distributed.equalities", str(tmp_path / "store")])

@@ -132,7 +132,7 @@ def _is_alive(process: psutil.Process) -> bool:
         return False
 
 
-@pytest.mark.parametrize("way", ["torchrun", "forked"])
+@pytest.mark.parametrize("way", [pytest.param("torchrun", marks=pytest.mark.long), "forked"])
 def test_kills_change_nothing(tmp_path: Path, way: str) -> None:
     """The processes are started again, and the weights are to the bit those of an undisturbed training.
 

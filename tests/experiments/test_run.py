@@ -14,6 +14,7 @@ from openwork.bundles.bundle import load_bundle
 
 SMOKE = Path(__file__).resolve().parents[2] / "recipes" / "experiments" / "smoke"
 KINDS = {"search": 5, "factors": 8, "protocol": 11, "heads": 14}  # trials
+LONG = ("factors", "protocol")  # the other two have their parts
 TESTED = {"search": 2, "factors": 4, "protocol": 8}  # the best of each variant and group, with both seeds
 
 DROPOUT = '[factors]\n"model.dropout" = [0.0, 0.1]\n'
@@ -35,7 +36,7 @@ class Done(NamedTuple):
         return [one for one in self.trials if self.kind != "search" or one["state"] != "pruned"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [pytest.param(kind, marks=[pytest.mark.long] * (kind in LONG)) for kind in KINDS])
 def test_a_whole_experiment(tmp_path: Path, kind: str):
     """One test of each kind, since each of them takes its trials."""
     pytest.importorskip("optuna", reason="needs the extra experiments")
@@ -170,6 +171,7 @@ def test_what_promises_little_is_ended_early(tmp_path: Path):
     assert not list((tmp_path / "out").glob("trials/*/checkpoints"))
 
 
+@pytest.mark.long
 def test_workers_of_ray(tmp_path: Path):
     if find_spec("ray") is None:
         pytest.skip("needs the extra scale")

@@ -79,6 +79,7 @@ def test_thread_of_a_training(whole: Undisturbed, nursery: Nursery, tmp_path: Pa
     assert again.code == 0 and "continuing after update" in again.err, again.err
 
 
+@pytest.mark.long
 def test_too_little_memory(nursery: Nursery, tmp_path: Path):
     """The system itself refuses: batches are computed in parts, said once, and the training comes to its end."""
     settings = write_settings(

@@ -13,7 +13,7 @@ SHORTER = {"copy": ("steps=500", "warmup=100", "cooldown=350"), "reverse": ()}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("task", ["copy", "reverse"])
+@pytest.mark.parametrize("task", ["copy", pytest.param("reverse", marks=pytest.mark.long)])
 def test_every_answer_is_right(nursery: Nursery, tmp_path: Path, task: str):
     """Half a minute where nothing else runs; the time is written down in benchmarks and not held here."""
     shorter = [word for one in SHORTER[task] for word in ("--set", f"training.{one}")]

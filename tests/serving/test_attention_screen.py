@@ -113,7 +113,7 @@ def test_rare_characters_are_whole_and_their_parts_are_bytes(browser: Any, tmp_p
     assert not re.search("[Ġ\ufffd]", page.inner_text("body"))
     page.select_option(".tools select >> nth=3", "character")
     page.wait_for_function("() => location.hash.includes('v=character')")
-    assert [one for one in columns() if one != "␣"][:5] == list("我𠮷🦄é") + ["</s>"]
+    assert [one for one in columns() if one != "␣"][:5] == [*"我𠮷🦄é", "</s>"]
     assert not re.search("[Ġ\ufffd⟨]", page.inner_text(".heat"))
     np.testing.assert_allclose(np.array(page.evaluate(WEIGHTS)).sum(-1), 1.0, atol=1e-4)
     watched.end()

@@ -91,6 +91,7 @@ def test_a_look_counts_what_a_process_holds() -> None:
 
 @needs_proc
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_short_training_and_translating_hold_what_they_held(tmp_path: Path) -> None:
     """Some seconds cannot tell 2 %: here memory may grow by half, and threads and files not at all."""
     run = TINY.replace("steps = 12", "steps = 1000000\npatience = 1000000")

@@ -44,6 +44,7 @@ def test_what_is_traced_for_the_compiler_is_the_model(layout: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_compiled_updates_are_those_that_are_written() -> None:
     if shutil.which(os.environ.get("CXX", "g++")) is None:
         pytest.skip("compiling for a CPU needs a C++ compiler, and g++ is not here")

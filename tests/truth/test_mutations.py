@@ -26,7 +26,7 @@ def test_a_change_is_felt(words: str) -> None:
     assert set(mutation.must) - failing(mutation) == set()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_change_is_felt_where_the_page_says() -> None:
     tests = Path(__file__).parents[1]
     made = subprocess.run(

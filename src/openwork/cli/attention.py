@@ -68,7 +68,9 @@ def attention(
         bool, Option("--json", help="JSON on standard output: all weights, facts, rollout and flow.")
     ] = False,
 ) -> None:
-    """Show what a translator attends to, for each layer and head; of a text about a picture or a sound, where it looks.
+    """Show what a translator attends to, for each layer and head.
+
+    Of a model that writes the text of sounds or pictures: the times or the patches that each piece attends to.
 
     openwork attention de-en "Ein Hund."
 

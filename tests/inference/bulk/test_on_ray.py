@@ -124,6 +124,7 @@ def test_a_killed_worker_loses_nothing(bundle_folder: Path, shards: Path, tmp_pa
     assert finished(out) == finished(alone) == Counter(path.name for path in shards.iterdir())
 
 
+@pytest.mark.long
 def test_a_killed_driver_leaves_no_process_and_can_be_continued(bundle_folder: Path, shards: Path, tmp_path: Path):
     """The single-machine command goes on where Ray was: what was finished is not done again."""
     alone, out = tmp_path / "alone", tmp_path / "out"
