@@ -84,6 +84,7 @@ def test_the_times_that_a_transcript_attends_to(sound: str, padded: bool) -> Non
     names = [piece.text.replace("\u202f", " ") for piece in found.source_pieces]
     assert names[:3] == ["0.00 s", "0.02 s", "0.04 s"]
     assert len(names) == 21 + padded and (not padded or names[-1] == "0.42–1.00 s")
+    assert [piece.is_special for piece in found.source_pieces] == [False] * 21 + [True] * padded
     theirs = attended(bundle, sound, list(found.output_ids))
     ours = found.of_kind("cross")[-1].weights.mean(0)
     np.testing.assert_allclose(ours[:, :21], theirs[:, :21], atol=1e-5)
@@ -106,6 +107,13 @@ def test_of_many_positions_the_maps_of_the_encoder_are_left_out(sound: str, monk
     assert refused.value.code == "E056"
 
 
+def test_white_space_around_a_text_is_in_no_place() -> None:
+    """As Whisper's texts begin with a space, which a transcript does not have."""
+    tokenizers = whisper().tokenizers
+    text, places = sources._text_and_places(tokenizers, tokenizers.encode_target(" a red ", ()))
+    assert text == "a red" and [text[slice(*place)] for place in places if place] == ["", *"a red", ""]
+
+
 def test_a_given_text_and_the_symbols_before_it(sound: str, picture: str) -> None:
     bundle = captioner()
     found = capture_source(bundle, picture, "blue box")
@@ -117,6 +125,8 @@ def test_a_given_text_and_the_symbols_before_it(sound: str, picture: str) -> Non
     own, given = capture_source(told, sound), capture_source(told, sound, "one two")
     assert own.output_ids[0] in (5, 6) and own.output_ids[1] == 7
     assert given.output_ids[:2] == own.output_ids[:2] and given.translation == "one two"
+    assert [piece.is_special for piece in given.target_pieces] == [True, True, *[False] * 7, True]
+    assert [piece.place for piece in given.target_pieces] == [None, None, *((n, n + 1) for n in range(7)), None]
 
 
 def test_words_of_a_question_are_columns(sound: str, picture: str) -> None:

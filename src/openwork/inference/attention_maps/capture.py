@@ -126,12 +126,16 @@ def target_pieces(
     places: Sequence[Place],
     *,
     is_ended: bool,
+    symbols: int = 0,
 ) -> tuple[TargetPiece, ...]:
-    """The positions of the decoder. `places`: of the predicted pieces without the end symbol."""
+    """The positions of the decoder. `places`: of the predicted pieces without the end symbol.
+
+    `symbols`: of a transcript, which come before its text.
+    """
     terms = token_log_probabilities(logits, torch.tensor([list(output_ids)], device=logits.device))[0].tolist()
     predicted = labels(tokenizers.target, output_ids)
     inputs = labels(tokenizers.target, [tokenizers.target.start_id])[:1] + predicted[:-1]
-    are_symbols = [one in SYMBOLS for one in output_ids]
+    are_symbols = [place < symbols or one in SYMBOLS for place, one in enumerate(output_ids)]
     columns = zip(inputs, predicted, terms, [*places, *[None] * is_ended], are_symbols, strict=True)
     return tuple(TargetPiece(*one) for one in columns)
 

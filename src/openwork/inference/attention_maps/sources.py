@@ -22,7 +22,7 @@ from openwork.inference.attention_maps.capture import (
 )
 from openwork.inference.attention_maps.forced import ForcedTranslation
 from openwork.inference.attention_maps.maps import LayerMap
-from openwork.inference.attention_maps.pieces import SourcePiece, found_places
+from openwork.inference.attention_maps.pieces import Place, SourcePiece, found_places
 from openwork.inference.attention_maps.views import PictureView, SoundView, View
 from openwork.inference.explainable import check_translation
 from openwork.inference.requests import opening_of
@@ -34,6 +34,7 @@ from openwork.models.stem import StemTransformer
 from openwork.signals.mel import STRIDE
 from openwork.signals.pictures import read_picture
 from openwork.signals.sounds import read_sound
+from openwork.text.pair import TokenizerPair
 
 FRAME = 0.01  # seconds of a row of a spectrogram
 UNIT = "\u202fs"  # a narrow space, which keeps number and unit together, and the second
@@ -66,9 +67,11 @@ def capture_source(bundle: Bundle, source: Any, translation: str | None = None) 
     own, symbols, view, labels, window = read(bundle, file, question)
     tokenizers = bundle.tokenizers
     if translation is None:
-        output, text, is_ended = list(check_translation(own).pieces), own.text, own.finished
+        output, is_ended = list(check_translation(own).pieces), own.finished
     else:
-        output, text, is_ended = [*symbols, *tokenizers.encode_target(translation, ())], translation, True
+        output, is_ended = [*symbols, *tokenizers.encode_target(translation, ())], True
+    text, places = _text_and_places(tokenizers, output[len(symbols) :])
+    places = [*[None] * len(symbols), *places]
     ((numbers, _),) = tokenizers.encode_sources([source])
     device = next(model.parameters()).device
     rows, _ = BatchTranslator.of(bundle).sources.padded([numbers], device)
@@ -82,13 +85,28 @@ def capture_source(bundle: Bundle, source: Any, translation: str | None = None) 
     return SentenceAttention(
         settings.reads.removesuffix("s") if isinstance(file, np.ndarray) else str(file),
         text,
-        tuple(SourcePiece(one, None, is_special=False) for one in (*labels, *asked)),
-        target_pieces(tokenizers, output_ids, logits, found_places(tokenizers, text, (), output), is_ended=is_ended),
+        (
+            *(SourcePiece(one, None, is_special=place >= view.positions) for place, one in enumerate(labels)),
+            *(SourcePiece(one, None, is_special=False) for one in asked),
+        ),
+        target_pieces(tokenizers, output_ids, logits, places, is_ended=is_ended, symbols=len(symbols)),
         tuple(_joined(one, view.positions, window) for one in maps),
         (),
         tuple(output_ids),
         view,
     )
+
+
+def _text_and_places(tokenizers: TokenizerPair, output: list[int]) -> tuple[str, list[Place]]:
+    """The text of ids without white space around it, and which of its characters each id is."""
+    whole = tokenizers.decode_target(output).text
+    text, before = whole.strip(), len(whole) - len(whole.lstrip())
+
+    def within(place: int) -> int:
+        return min(max(place - before, 0), len(text))
+
+    places = found_places(tokenizers, whole, (), output)
+    return text, [None if one is None else (within(one[0]), within(one[1])) for one in places]
 
 
 def _read_picture(bundle: Bundle, file: Any, question: str) -> _Read:
