@@ -39,6 +39,7 @@ WORK: dict[str, str] = {
     "shortlist": "--bundle {}/bundle --source {}/a.en --target {}/a.de --out {}/shortlist",
     "import": "hf {}/bundle --out {}/imported",
     "export": "{}/bundle --to ct2 --out {}/ct2",
+    "quantise": "{}/bundle --to int8 --out {}/eight-bits",
     "info": "{}/bundle",
     "verify": "{}/bundle",
     "experiment run": "{}/experiment.toml --out {}/experiment",

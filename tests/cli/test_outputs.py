@@ -38,6 +38,7 @@ BUNDLE = ("--bundle", "home/bundle")
 OUTPUTS: dict[tuple[str, str], Arguments] = {
     ("translate", "out"): (*BUNDLE, "--source", "home/shards"),
     ("export", "out"): ("home/bundle", "--to", "hf"),
+    ("quantise", "out"): ("home/bundle", "--to", "int4"),
     ("import", "out"): ("hf", "home/hf"),
     ("average", "out"): ("home/bundle", "home/other"),
     ("evaluate", "out"): (*BUNDLE, "--source", TEXTS[0], "--reference", TEXTS[1], "--beam", "1"),
@@ -145,7 +146,7 @@ def put_out(call: Call, output: tuple[str, str], place: str | Path, *more: str) 
 
 def refused(call: Call, home: Path, output: tuple[str, str], place: str | Path) -> None:
     """It ends as an error that says what, and not a byte has changed, with --overwrite either."""
-    for more in ((), ("--overwrite",)) if output[0] in ("export", "import", "average") else ((),):
+    for more in ((), ("--overwrite",)) if output[0] in ("export", "import", "average", "quantise") else ((),):
         before = state(home)
         done = put_out(call, output, place, *more)
         assert done.code in (1, 2, 3) and "\nerror" in f"\n{done.err}" and "mistake" not in done.err, done
@@ -215,7 +216,7 @@ def test_an_own_folder_keeps_what_others_put_there(
     strange = {name: what for name, what in state(out).items() if name not in made and name != "."}
     assert len(strange) > 6, strange
     done = put_out(call, output, out)
-    if output[0] in ("export", "import", "average"):
+    if output[0] in ("export", "import", "average", "quantise"):
         told(done, 2, "there already", "or add --overwrite")
         done = put_out(call, output, out, "--overwrite")
     assert done.code == 0, done.err

@@ -14,8 +14,8 @@ def test_the_readme_is_short_and_has_small_pictures():
     text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
     assert len(text.split()) <= 700
     pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", text)
-    assert 1 <= len(pictures) <= 2
-    assert all((REPOSITORY / picture).stat().st_size < 200_000 for picture in pictures)
+    assert 1 <= len(pictures) <= 8  # the demo's attention, and each screen of the page
+    assert sum((REPOSITORY / picture).stat().st_size for picture in pictures) < 500_000
 
 
 @pytest.mark.parametrize("page", HOW_TO)

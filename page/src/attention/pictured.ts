@@ -12,6 +12,8 @@ interface Named {
   readonly scale: string;
 }
 
+const quoted = (text: string): string => `"${text}"`;
+
 type Colour = readonly [number, number, number];
 const [INK, BLUE]: readonly Colour[] = [[29, 33, 38], [0, 104, 163]];
 const [LONG, HIGH, STRIP, TOP, TICKS] = [800, 160, 24, 60, 4];
@@ -21,7 +23,7 @@ function image(rows: readonly ArrayLike<number>[], colour: Colour, x: number, y:
   const canvas = document.createElement("canvas");
   paint(canvas, rows, colour);
   const frame = `x="${x}" y="${y}" width="${wide}" height="${high}"`;
-  return `<image ${frame} href="${canvas.toDataURL()}" preserveAspectRatio="none" style="image-rendering: pixelated"/><rect ${frame} fill="none" stroke="#5b6270" stroke-opacity="0.4"/>`;
+  return `<image ${frame} href=${quoted(canvas.toDataURL())} preserveAspectRatio="none" style="image-rendering: pixelated"/><rect ${frame} fill="none" stroke="#5b6270" stroke-opacity="0.4"/>`;
 }
 
 function framed(wide: number, high: number, { title, scale }: Named, drawn: readonly string[]): string {
@@ -58,7 +60,7 @@ export function pictureSvg({ weights, rows }: Shown, picture: WrittenPicture, na
       `<rect x="${place % picture.columns}" y="${Math.floor(place / picture.columns)}" width="1" height="1" fill="#b34700" fill-opacity="${(DARKEST * value).toFixed(3)}"/>`;
     return [
       `<svg x="${x}" y="${y}" width="${wide}" height="${high}" viewBox="0 0 ${picture.columns} ${picture.rows}" preserveAspectRatio="none">`,
-      `<image href="${escaped(picture.url)}" width="${picture.columns}" height="${picture.rows}" preserveAspectRatio="none" style="image-rendering: pixelated"/>`,
+      `<image href=${quoted(escaped(picture.url))} width="${picture.columns}" height="${picture.rows}" preserveAspectRatio="none" style="image-rendering: pixelated"/>`,
       ...Array.from(values, patch), "</svg>",
       lettering(`${label}  ${peakOf(weights[row] ?? [], positions).weight.toFixed(4)}`, x, y + high + 16, 'font-size="11"'),
     ];

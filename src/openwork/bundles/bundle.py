@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from torch import Tensor
+
 from openwork.base.config import to_toml
 from openwork.base.errors import BundleError
 from openwork.base.folders import atomic_folder
@@ -29,6 +31,7 @@ from openwork.bundles.settings import BundleSettings, load_tokenizers, read_bund
 from openwork.machine.device import choose_device
 from openwork.models.build import build_model
 from openwork.models.interfaces import SequenceModel
+from openwork.models.quantised import StoredType, restored, stored
 from openwork.models.weights import (
     empty_weights,
     model_weights,
@@ -60,12 +63,16 @@ class Bundle:
     card: str = ""
 
 
-def write_bundle(folder: Path, bundle: Bundle) -> None:
-    """Writes the folder atomically; other files in it stay."""
+def write_bundle(folder: Path, bundle: Bundle, stored_as: StoredType | None = None) -> None:
+    """Writes the folder atomically; other files in it stay.
+
+    `stored_as`: the type of the matrices in the file, which then has less than their numbers; None: as they are.
+    """
+    weights = model_weights(bundle.model)
     with atomic_folder(folder, BUNDLE.own_in(folder)) as partial:
         bundle.tokenizers.save(partial)
         (partial / CONFIG).write_text(to_toml(bundle.settings), encoding="utf-8")
-        (partial / WEIGHTS).write_bytes(tensors_to_bytes(model_weights(bundle.model)))
+        (partial / WEIGHTS).write_bytes(tensors_to_bytes(stored(weights, stored_as) if stored_as else weights))
         golden = [vars(example) for example in bundle.golden]
         (partial / GOLDEN).write_text(json_text(golden, indent=1), encoding="utf-8")
         (partial / CARD).write_text(escaped(bundle.card), encoding="utf-8")
@@ -112,7 +119,7 @@ def _read_bundle(folder: Path) -> Bundle:
     current = whole_bundle(folder)
     settings, _ = read_bundle_settings(current, folder)
     tokenizers = load_tokenizers(current, settings)
-    weights = read_tensors(current / WEIGHTS)
+    weights = read_weights(current)
     sizes = tokenizers.sizes
     with empty_weights():  # wrong sizes are refused before the model takes memory
         restore_weights(build_model(settings.model, *sizes), weights, str(folder))
@@ -131,6 +138,11 @@ def _read_bundle(folder: Path) -> Bundle:
             code="B041",
         ) from error
     return Bundle(settings, tokenizers, model, golden, card)
+
+
+def read_weights(folder: Path) -> dict[str, Tensor]:
+    """The weights of a bundle's folder, whatever type its file keeps them in."""
+    return restored(read_tensors(folder / WEIGHTS), str(folder))
 
 
 def _text(folder: Path, name: str) -> str:

@@ -59,6 +59,7 @@ GROUPS = (
         "daemon": CommandEntry("serve", "daemon", "Keep bundles in memory for the shell: translations begin at once."),
         "import": CommandEntry("convert", "import_model", "Convert another toolkit's model to a bundle."),
         "export": CommandEntry("convert", "export", "Convert a bundle to another toolkit's model."),
+        "quantise": CommandEntry("convert", "quantise", "Write a bundle with its weights in fewer bits."),
     }),
     CommandGroup("Evaluate", {
         "evaluate": CommandEntry("evaluate", "evaluate", "Score a model: BLEU and chrF, accuracy and F1, or ROUGE."),

@@ -10,14 +10,14 @@ from torch import Tensor
 from openwork import __version__
 from openwork.base.errors import BundleError, UsageError
 from openwork.base.outputs import BUNDLE, check_folder, is_checkpoint
-from openwork.bundles.bundle import Bundle, load_bundle, write_bundle
-from openwork.bundles.folder import CONFIG, MANIFEST, WEIGHTS, whole_bundle
+from openwork.bundles.bundle import Bundle, load_bundle, read_weights, write_bundle
+from openwork.bundles.folder import CONFIG, MANIFEST, whole_bundle
 from openwork.bundles.settings import BundleSettings, load_tokenizers, read_bundle_settings
 from openwork.data.store import TokenStore
 from openwork.inference.golden import make_golden
 from openwork.machine.device import choose_device
 from openwork.models.build import build_model
-from openwork.models.weights import read_tensors, restore_weights, uninitialised
+from openwork.models.weights import restore_weights, uninitialised
 from openwork.runs.corpus import GOLDEN_EXAMPLES
 from openwork.runs.folder import RunFolder, no_checkpoint, settings_of_run
 from openwork.text.pair import TokenizerPair
@@ -70,7 +70,7 @@ def average_bundles(
 def find_members(path: Path, last: int | None) -> list[Member]:
     """A bundle, a checkpoint, or the checkpoints of a run, with `last` the newest ones alone."""
     if (path / MANIFEST).is_file():
-        return [Member(path, lambda: read_tensors(whole_bundle(path) / WEIGHTS), lambda: _home_of_bundle(path))]
+        return [Member(path, lambda: read_weights(whole_bundle(path)), lambda: _home_of_bundle(path))]
     if (path / "checkpoints").is_dir():
         return _members_of_run(path, last)
     if is_checkpoint(path):
