@@ -27,11 +27,11 @@ from openwork.bundles.folder import (
     whole_bundle,
     write_manifest,
 )
+from openwork.bundles.quantised import StoredType, restored, stored
 from openwork.bundles.settings import BundleSettings, load_tokenizers, read_bundle_settings
 from openwork.machine.device import choose_device
 from openwork.models.build import build_model
 from openwork.models.interfaces import SequenceModel
-from openwork.models.quantised import StoredType, restored, stored
 from openwork.models.weights import (
     empty_weights,
     model_weights,

@@ -8,8 +8,8 @@ from openwork import __version__
 from openwork.base.outputs import BUNDLE, check_folder
 from openwork.bundles.bundle import load_bundle, write_bundle
 from openwork.bundles.folder import WEIGHTS, whole_bundle
+from openwork.bundles.quantised import StoredType, restored, stored
 from openwork.inference.golden import make_golden
-from openwork.models.quantised import StoredType, restored, stored
 from openwork.models.weights import model_weights, restore_weights
 
 

@@ -15,10 +15,10 @@ from journeys.command import told
 from openwork.base.errors import BundleError
 from openwork.bundles.bundle import Bundle, load_bundle, write_bundle
 from openwork.bundles.folder import WEIGHTS
+from openwork.bundles.quantised import EIGHT, FOUR, GROUP, StoredType, restored, stored
 from openwork.checks.check import Status
 from openwork.checks.verify import verify
 from openwork.inference.translator import BatchTranslator
-from openwork.models.quantised import EIGHT, FOUR, GROUP, StoredType, restored, stored
 from openwork.models.weights import model_weights, read_tensors, tensors_to_bytes
 from openwork.runs.average import average_bundles
 from openwork.runs.quantise import quantise_bundle
