@@ -2,9 +2,9 @@
 
     w ~ scale * q        q a whole number: -127 to 127 in 8 bits, -7 to 7 in 4
 
-In 8 bits each row of a matrix has a scale, in 4 bits each block of 32 numbers of a row has one (Dettmers and Zettlemoyer
-2023). bfloat16 is float32 without its last 16 bits. Vectors
-(biases, gains of norms) are few and stay as they are, and so does what is no matrix of real numbers.
+In 8 bits each row of a matrix has a scale, in 4 bits each block of 32 numbers of a row has one (Dettmers and
+Zettlemoyer 2023). bfloat16 is float32 without its last 16 bits. Vectors (biases, gains of norms) are few and stay as
+they are, and so does what is no matrix of real numbers.
 
 The tensors of a matrix NAME are NAME.int8, or NAME.int4 with two numbers a byte, the earlier one in the low half and 8
 added to each; and NAME.scale.
