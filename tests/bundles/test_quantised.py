@@ -65,6 +65,13 @@ def test_what_is_no_matrix_stays_and_odd_widths_take_eight_bits() -> None:
     assert torch.equal(again["facts"], weights["facts"])
 
 
+def test_weights_too_large_for_a_scale_of_16_bits_take_eight_bits() -> None:
+    weight = matrix(2, 32) * 1e7
+    found = stored({"w": weight}, "int4")
+    assert set(found) == {"w.int8", "w.scale"}
+    torch.testing.assert_close(restored(found, "here")["w"], weight, rtol=0, atol=float(weight.abs().max()) / 250)
+
+
 @given(st.integers(1, 5), st.integers(1, 3), st.integers(0, 1000), st.sampled_from([1e-30, 1e-6, 1.0, 1e4]))
 def test_what_is_read_is_within_half_a_step(rows: int, groups: int, seed: int, size: float) -> None:
     weight = matrix(rows, groups * GROUP, seed) * size

@@ -137,7 +137,7 @@ function figureOf(of: Shown): string {
 }
 
 /** The map: over what was read where that is a sound or a picture. */
-function Weights({ of }: { readonly of: Shown }): JSX.Element {
+function LargeMap({ of }: { readonly of: Shown }): JSX.Element {
   const { sound, picture } = attention.value ?? {};
   if (asLines.value) return <Lines {...of} />;
   if (sound && kind.value === "cross") return <Spectrogram shown={of} sound={sound} />;
@@ -155,7 +155,7 @@ function Large({ of }: { readonly of: Shown }): JSX.Element {
       {level.value === "word" && attention.value && <Words of={attention.value} />}
       {heads.value === "rollout" && <p class="where">{t("attention.rollout")}</p>}
       {heads.value === "flow" && <p class="where">{t("attention.flow")}</p>}
-      <Weights of={of} />
+      <LargeMap of={of} />
       <Saved of={of} />
     </>
   );

@@ -1,5 +1,6 @@
 // A map as a picture of its own: SVG with title, axes, labels and legend; the same as PNG, and the numbers as CSV.
-import { escaped, field, width } from "../files/fields";
+import { escaped, width } from "../files/fields";
+import { head, lettering, tableCsv } from "../files/table";
 import type { Shown } from "./levels";
 
 export interface Titles {
@@ -9,17 +10,14 @@ export interface Titles {
   readonly scale: string;
 }
 
-const [CELL, SIZE] = [28, 13];
+const CELL = 28;
 const BLUE = "#0068a3";
-function label(text: string, x: number, y: number, more: string): string {
-  return `<text x="${x}" y="${y}" fill="#1d2126" ${more}>${escaped(text)}</text>`;
-}
 
 function legend(x: number, y: number, name: string): string {
   const steps = Array.from({ length: 11 }, (_, step) => `<rect x="${x + 16 * step}" y="${y}" width="16" height="12" fill="${BLUE}" fill-opacity="${step / 10}"/>`);
   const marks = [[0, "0"], [5, "0.5"], [10, "1"]] as const;
-  const numbers = marks.map(([step, text]) => label(text, x + 16 * step + 8, y + 27, `text-anchor="middle" font-size="11"`));
-  return `<g>${steps.join("")}<rect x="${x}" y="${y}" width="176" height="12" fill="none" stroke="#5b6270"/>${numbers.join("")}${label(name, x + 184, y + 10, `font-size="11"`)}</g>`;
+  const numbers = marks.map(([step, text]) => lettering(text, x + 16 * step + 8, y + 27, `text-anchor="middle" font-size="11"`));
+  return `<g>${steps.join("")}<rect x="${x}" y="${y}" width="176" height="12" fill="none" stroke="#5b6270"/>${numbers.join("")}${lettering(name, x + 184, y + 10, `font-size="11"`)}</g>`;
 }
 
 export function svgOf({ weights, rows, columns }: Shown, titles: Titles): string {
@@ -33,17 +31,17 @@ export function svgOf({ weights, rows, columns }: Shown, titles: Titles): string
     ),
   );
   const names = [
-    ...rows.map(({ label: text }, place) => label(text, left - 8, top + CELL * (place + 0.5) + 4, `text-anchor="end"`)),
+    ...rows.map(({ label: text }, place) => lettering(text, left - 8, top + CELL * (place + 0.5) + 4, `text-anchor="end"`)),
     ...columns.map(({ label: text }, place) => {
       const [x, y] = [left + CELL * (place + 0.5) + 4, top - 8];
-      return label(text, x, y, `transform="rotate(-55 ${x} ${y})"`);
+      return lettering(text, x, y, `transform="rotate(-55 ${x} ${y})"`);
     }),
   ];
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${Math.ceil(wide)} ${Math.ceil(bottom + 60)}" width="${Math.ceil(wide)}" height="${Math.ceil(bottom + 60)}" font-family="system-ui, PingFang SC, Microsoft YaHei, Noto Sans CJK SC, sans-serif" font-size="${SIZE}" role="img">`,
+    head(wide, bottom + 60),
     `<title>${escaped(titles.title)}</title><rect width="100%" height="100%" fill="#fbfaf7"/>`,
-    label(titles.title, 20, 28, `font-size="16" font-weight="600"`),
-    label(titles.columns, left, 50, `font-size="11"`),
+    lettering(titles.title, 20, 28, `font-size="16" font-weight="600"`),
+    lettering(titles.columns, left, 50, `font-size="11"`),
     `<text transform="translate(18 ${(top + bottom) / 2}) rotate(-90)" text-anchor="middle" font-size="11" fill="#1d2126">${escaped(titles.rows)}</text>`,
     ...names, ...cells,
     `<rect x="${left}" y="${top}" width="${right - left}" height="${bottom - top}" fill="none" stroke="#5b6270"/>`,
@@ -53,6 +51,6 @@ export function svgOf({ weights, rows, columns }: Shown, titles: Titles): string
 }
 
 export function csvOf({ weights, rows, columns }: Shown): string {
-  const head = ["", ...columns.map(({ label: text }) => field(text))].join(",");
-  return `${[head, ...weights.map((row, place) => [field(rows[place]?.label ?? ""), ...row].join(","))].join("\r\n")}\r\n`;
+  const names = (units: typeof rows): string[] => units.map(({ label: text }) => text);
+  return tableCsv({ rows: names(rows), columns: names(columns), values: weights });
 }

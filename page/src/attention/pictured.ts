@@ -1,5 +1,5 @@
 // The attention to a sound or a picture as SVG: the strips under the spectrogram, or the pictures with their patches.
-import { HEAD, lettering } from "../files/table";
+import { head, lettering } from "../files/table";
 import { escaped, width } from "../files/fields";
 import { peakOf, scaled } from "./along";
 import { rowsOf, type WrittenPicture, type WrittenSound } from "./data";
@@ -28,7 +28,7 @@ function image(rows: readonly ArrayLike<number>[], colour: Colour, x: number, y:
 
 function framed(wide: number, high: number, { title, scale }: Named, drawn: readonly string[]): string {
   return [
-    HEAD(Math.max(wide, width(title) * 1.2 + 40, width(scale) * 0.85 + 40), high),
+    head(Math.max(wide, width(title) * 1.2 + 40, width(scale) * 0.85 + 40), high),
     `<title>${escaped(title)}</title><rect width="100%" height="100%" fill="#fbfaf7"/>`,
     lettering(title, 20, 30, 'font-size="16" font-weight="600"'), ...drawn, lettering(scale, 20, high - 14, 'font-size="11"'), "</svg>",
   ].join("");

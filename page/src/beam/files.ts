@@ -1,5 +1,6 @@
 // The search as files: the tree in view as SVG with title and legend, all of its nodes as CSV.
 import { escaped, field, width } from "../files/fields";
+import { head } from "../files/table";
 import { visible } from "../text/words";
 import { textOf, type SearchTree } from "./data";
 import type { Placed } from "./layout";
@@ -32,7 +33,7 @@ export function svgOf(all: readonly Placed[], best: ReadonlySet<number>, names: 
   });
   const key = (["best", "finished", "kept", "dropped"] as const).map((name, place) => `<text x="${LEFT + 150 * place}" y="52" font-size="12" fill="${COLOURS[name]}">${name === "dropped" ? "- - " : "— "}${escaped(names.legend[name])}</text>`);
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${Math.ceil(wide)} ${high}" width="${Math.ceil(wide)}" height="${high}" font-family="system-ui, PingFang SC, Microsoft YaHei, Noto Sans CJK SC, sans-serif" font-size="13" role="img">`,
+    head(wide, high),
     `<title>${escaped(names.title)}</title><rect width="100%" height="100%" fill="#fbfaf7"/>`,
     `<text x="${LEFT}" y="28" font-size="16" font-weight="600" fill="#1d2126">${escaped(names.title)}</text>`,
     ...key, `<text x="${LEFT}" y="${high - 6}" font-size="11" fill="#5b6270">${escaped(names.steps)}</text>`,

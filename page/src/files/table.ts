@@ -17,7 +17,8 @@ const [HIGH, LEAST, TOP] = [28, 56, 96];
 const [BLUE, ORANGE, INK, MUTED] = ["#0068a3", "#b34700", "#1d2126", "#5b6270"];
 const FULL = 0.42; // of the colour behind the largest value: the number on it stays readable
 const FAMILY = "system-ui, PingFang SC, Microsoft YaHei, Noto Sans CJK SC, sans-serif";
-export const HEAD = (wide: number, high: number): string =>
+/** The beginning of a drawing of so many pixels. */
+export const head = (wide: number, high: number): string =>
   `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${Math.ceil(wide)} ${Math.ceil(high)}" width="${Math.ceil(wide)}" height="${Math.ceil(high)}" font-family="${FAMILY}" font-size="13" role="img">`;
 
 export function lettering(text: string, x: number, y: number, more = ""): string {
@@ -48,7 +49,7 @@ export function tableSvg({ title, rows, columns, values, text, areShares }: Tabl
     return `<rect ${place} width="${each.toFixed(1)}" height="${HIGH}" fill="${value < 0 ? ORANGE : BLUE}" fill-opacity="${(FULL * share).toFixed(3)}" stroke="${MUTED}" stroke-opacity="0.3"/>${lettering(said, left + each * (x + 0.5), TOP + HIGH * y + 19, 'text-anchor="middle"')}`;
   }));
   return [
-    HEAD(Math.max(right + 24, left + 220, width(title) * 1.2 + 40), bottom + 64),
+    head(Math.max(right + 24, left + 220, width(title) * 1.2 + 40), bottom + 64),
     `<title>${escaped(title)}</title><rect width="100%" height="100%" fill="#fbfaf7"/>`,
     lettering(title, 20, 30, 'font-size="16" font-weight="600"'),
     ...columns.map((name, x) => lettering(name, left + each * (x + 0.5), TOP - 10, 'text-anchor="middle"')),
@@ -59,6 +60,6 @@ export function tableSvg({ title, rows, columns, values, text, areShares }: Tabl
 
 /** All numbers, with the names of their rows and columns. */
 export function tableCsv({ rows, columns, values }: Pick<Table, "rows" | "columns" | "values">): string {
-  const head = ["", ...columns.map(field)].join(",");
-  return `${[head, ...values.map((row, place) => [field(rows[place] ?? ""), ...Array.from(row)].join(","))].join("\r\n")}\r\n`;
+  const first = ["", ...columns.map(field)].join(",");
+  return `${[first, ...values.map((row, place) => [field(rows[place] ?? ""), ...Array.from(row)].join(","))].join("\r\n")}\r\n`;
 }

@@ -22,6 +22,7 @@ from openwork.base.errors import BundleError
 StoredType = Literal["bfloat16", "int8", "int4"]
 GROUP = 32  # numbers with one scale, in 4 bits
 EIGHT, FOUR = 127, 7  # the largest whole numbers
+LARGEST = FOUR * torch.finfo(torch.float16).max  # weight whose scale is a number of 16 bits
 MIDDLE = 8  # added to those of 4 bits
 SHRINKS = tuple(1 - 0.02 * step for step in range(21))  # of a group's scale: the one with the least squared error
 
@@ -34,7 +35,7 @@ def stored(weights: Mapping[str, Tensor], kind: StoredType) -> dict[str, Tensor]
             found[name] = weight
         elif kind == "bfloat16":
             found[name] = weight.bfloat16()
-        elif kind == "int4" and weight.shape[-1] % GROUP == 0:
+        elif kind == "int4" and weight.shape[-1] % GROUP == 0 and float(weight.abs().max()) <= LARGEST:
             found[f"{name}.int4"], found[f"{name}.scale"] = _four_bits(weight.float())
         else:
             found[f"{name}.int8"], found[f"{name}.scale"] = _eight_bits(weight.float())
