@@ -37,14 +37,15 @@ class FolderKind:
 
     def is_at(self, folder: Path) -> bool:
         """Whether openwork wrote the folder, according to its mark."""
-        return self._read_mark(folder) is not None
+        return self.read_mark(folder) is not None
 
     def own_in(self, folder: Path) -> tuple[str, ...]:
         """The mark, and the files in the folder that openwork wrote according to it."""
-        listed = (self._read_mark(folder) or {}).get("sha256")
+        listed = (self.read_mark(folder) or {}).get("sha256")
         return (self.mark, *(name for name in self.names[1:] if isinstance(listed, dict) and name in listed))
 
-    def _read_mark(self, folder: Path) -> dict[str, Any] | None:
+    def read_mark(self, folder: Path) -> dict[str, Any] | None:
+        """The content of the mark, if the folder is of this kind."""
         path = folder / self.mark
         try:
             if not path.is_file() or path.stat().st_size > LARGEST_MARK:
@@ -69,9 +70,10 @@ EXPORT = FolderKind(
         *("model.bin", "shared_vocabulary.json", "source_vocabulary.json", "target_vocabulary.json", "card.md"),
     ),
 )
+PAIRS = FolderKind("openwork synthetic pairs", ("pairs.json", "source.txt", "target.txt"))
 RUN = (
     *("run.toml", ".lock", "records.jsonl", "tokenizers", "stores", "checkpoints", "tensorboard"),
-    *("bad-batch.jsonl", "bundle", ".extended"),
+    *("bad-batch.jsonl", "bundle", ".extended", "teacher"),
 )
 """The names in a run folder."""
 

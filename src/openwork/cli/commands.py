@@ -32,6 +32,14 @@ GROUPS = (
     CommandGroup("Train", {
         "demo": CommandEntry("finish", "demo", "Train a Transformer on dates and watch it learn."),
         "train": CommandEntry("train", "train", "Train a translator on sentence pairs."),
+        "distill": CommandEntry(
+            "distil", "distill", "Train a small, fast student that translates as a trained model does."
+        ),
+        "backtranslate": CommandEntry(
+            "distil",
+            "backtranslate",
+            "Make training pairs of sentences without a translation, by a model of the other direction.",
+        ),
         "finish": CommandEntry("finish", "finish", "End a training where it is, and write its bundle."),
         "average": CommandEntry("finish", "average", "Write the mean of several checkpoints of a run as a new bundle."),
         "coach": CommandEntry("checks", "coach", "Find out why a training does not learn, in about a minute."),

@@ -322,6 +322,22 @@ def _change(folder: Path, assignments: list[str], length: LengthOptions, process
     _train(changed.after, folder, processes, length=changed)
 
 
+def train_new_run(out: Path, sections: dict[str, Any], assignments: list[str], length: LengthOptions) -> None:
+    """Trains a run of these sections, whose other settings follow from the data, or continues it.
+
+    UsageError for two lengths.
+    """
+    from openwork.runs.file.resolve import resolve
+
+    _check(out, PlanOptions(), InsteadOptions(), length, is_run=False)
+    steps = [f"training.steps={length.steps}"] if length.steps is not None else []
+    settings = resolve(None, [*assignments, *steps], sections, report).settings
+    if length.minutes is not None:
+        _train_for(length.minutes, settings, out, _set_keys(assignments), 1)
+    else:
+        _train(settings, out, 1)
+
+
 def _train_for(minutes: float, settings: "RunSettings", out: Path, kept: frozenset[str], processes: int) -> None:
     """Trains for about this many minutes; a run started so keeps its number of updates."""
     from openwork.runs.folder import RunFolder

@@ -10,6 +10,7 @@ from openwork.base.errors import ConfigError
 from openwork.base.tasks import LABELLING, task_of
 from openwork.cost.cost import weights_of
 from openwork.data.batching import BatchPlan
+from openwork.data.soft_targets import SoftTargets
 from openwork.data.sources import languages_of
 from openwork.data.store import TokenStore
 from openwork.decoding.settings import DecodingSettings
@@ -27,13 +28,14 @@ from openwork.runs.agreement import shared_corpus
 from openwork.runs.corpus import Report, RunCorpus
 from openwork.runs.file.settings import RunSettings
 from openwork.runs.folder import RunFolder
+from openwork.runs.teachers import teacher_targets
 from openwork.runs.tuning import begin_tuning, check_fine_tuning
 from openwork.runs.validation import LabelScoring, MaskedScoring, Scoring, TranslationScoring, Validator
 from openwork.text.forms import word_starts
 from openwork.text.pair import TokenizerPair
 from openwork.text.tokenizer import Tokenizer
 from openwork.training.averaging import MovingAverage
-from openwork.training.batches.batch import BatchStream
+from openwork.training.batches.batch import BatchStream, WithTeacher
 from openwork.training.checkpoint import checkpoints, resume_latest
 from openwork.training.computing.choice import arrangement, validation_arrangement, working_copy
 from openwork.training.computing.working_copy import WorkingCopy
@@ -133,12 +135,33 @@ def prepare_training(
     validator = make_validator(settings, corpus, model, precision, processes)
     plan = BatchPlan.of(corpus.train, settings.batches, training.seed, settings.versions, corpus.mixture)
     _check_shares(plan, processes)
-    stream = BatchStream(corpus.train, plan, device, arrangement(training, model, precision, device), processes)
+    arrange = arrangement(training, model, precision, device)
+    if (soft := _teacher_targets(settings, folder, corpus, device, report, processes)) is not None:
+        arrange = WithTeacher(arrange, soft)
+    stream = BatchStream(corpus.train, plan, device, arrange, processes)
     schedule = make_schedule(training, settings.model.width)
-    updater = Updater(model, optimiser, schedule, training, precision, copy)
+    updater = Updater(model, optimiser, schedule, training, precision, copy, settings.distillation.share)
     return TrainingSetup(
         settings, folder, corpus, model, optimiser, moving_average, progress, validator, stream, updater, processes
     )
+
+
+def _teacher_targets(
+    settings: RunSettings,
+    folder: RunFolder,
+    corpus: RunCorpus,
+    device: torch.device,
+    report: Report,
+    processes: Processes,
+) -> SoftTargets | None:
+    """Those of the training pairs; the first process computes them, the others read its files."""
+    if not settings.distillation.teachers:
+        return None
+    precision = choose_precision(settings.training.precision, device)
+    asked = settings.distillation, corpus.train, folder.stores, corpus.tokenizers, precision, device
+    first = teacher_targets(*asked, report) if processes.is_first else None
+    processes.done("teacher")
+    return first or teacher_targets(*asked, lambda line: None)
 
 
 def make_validator(

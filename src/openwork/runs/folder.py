@@ -55,6 +55,7 @@ class RunFolder:
         self.tensorboard = path / "tensorboard"
         self.bad_batch = path / "bad-batch.jsonl"
         self.bundle = path / "bundle"
+        self.teacher = path / "teacher"  # the pairs of a distillation, there before the run
         self.lock = path / ".lock"
         self.extended = path / ".extended"  # exists while a finished run is trained longer: the bundle is the old one
 
@@ -144,7 +145,7 @@ class RunFolder:
                 hint="name another folder with --out, or check that you may write there",
                 code="E019",
             ) from error
-        if seen and not is_run(self.path):
+        if seen - {self.teacher.name} and not is_run(self.path):
             if self.settings_file.name not in seen and self.checkpoints.name in seen:
                 raise ConfigError(
                     f"{self.path}: the run in this folder has lost its {self.settings_file.name}",

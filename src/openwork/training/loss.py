@@ -5,6 +5,11 @@ With R-Drop the batch is read twice, each time with dropout of its own, and the 
 the plain loss:
 
     1/2 [CE(p1) + CE(p2)] + alpha/4 [KL(p1 || p2) + KL(p2 || p1)]
+
+With a teacher a share of the loss is its cross-entropy with the teacher's probabilities (Kim and Rush 2016, equation
+"word-level"):
+
+    (1 - share) CE(right token, smoothed) + share * -sum over v of p_teacher(v) log p(v)
 """
 
 from collections.abc import Callable, Sequence
@@ -60,6 +65,17 @@ def smoothed_cross_entropy(
     return LossSums((1 - share) * likelihood + share * uniform, likelihood.detach(), targets.numel())
 
 
+class Soft(NamedTuple):
+    """The teacher's part of the wanted distribution, for some rows."""
+
+    ids: Int[Tensor, "rows top"]
+    probabilities: Float[Tensor, "rows top"]
+    share: float
+
+    def part(self, rows: slice) -> "Soft":
+        return Soft(self.ids[rows], self.probabilities[rows], self.share)
+
+
 class Chunk(NamedTuple):
     """What some rows of logits come to. `gradient` is that of `smoothed` with respect to the logits."""
 
@@ -78,32 +94,44 @@ def chunk_cross_entropy(
     probabilities: Float[Tensor, "rows vocabulary"],
     right: Int[Tensor, "rows 1"],
     share: float,
+    soft: Soft | None = None,
 ) -> Chunk:
     """The smoothed loss of some rows, summed in double precision; `probabilities` become its gradient, p - q."""
+    hard = 1.0 if soft is None else 1 - soft.share
     normaliser = log_normaliser(logits, probabilities)
     likelihood = (normaliser - logits.gather(-1, right)).sum(dtype=torch.float64)
     uniform = (normaliser - logits.mean(dim=-1, keepdim=True)).sum(dtype=torch.float64)
-    gradient = probabilities.sub_(share / logits.shape[-1])
-    gradient.scatter_add_(-1, right, torch.full_like(right, share - 1, dtype=gradient.dtype))
-    return Chunk((1 - share) * likelihood + share * uniform, likelihood, gradient)
+    gradient = probabilities.sub_(hard * share / logits.shape[-1])
+    gradient.scatter_add_(-1, right, torch.full_like(right, hard * (share - 1), dtype=gradient.dtype))
+    smoothed = (1 - share) * likelihood + share * uniform
+    if soft is not None:
+        wanted = soft.probabilities
+        cross = (wanted * (normaliser - logits.gather(-1, soft.ids))).sum(dtype=torch.float64)
+        gradient.scatter_add_(-1, soft.ids, -soft.share * wanted.to(gradient.dtype))
+        smoothed = hard * smoothed + soft.share * cross
+    return Chunk(smoothed, likelihood, gradient)
 
 
-def _one_pass(logits: Tensor, right: Tensor, share: float) -> tuple[Tensor, list[Tensor]]:
+def _one_pass(logits: Tensor, right: Tensor, share: float, soft: Soft | None) -> tuple[Tensor, list[Tensor]]:
     """Sums of the smoothed loss and of the likelihood of some rows; the logits are overwritten by their gradients.
 
     On a CPU a few rows at a time take all their steps while they are in the cache; a GPU takes all rows at once.
     """
     rows = max(1, LOSS_BLOCK // logits.shape[1]) if logits.device.type == "cpu" else logits.shape[0]
     sums = torch.zeros(2, dtype=torch.float64, device=logits.device)
-    for few, few_right in zip(logits.split(rows), right.split(rows), strict=True):
+    for start in range(0, logits.shape[0], rows):
+        part = slice(start, start + rows)
+        few, few_soft = logits[part], None if soft is None else soft.part(part)
         wide = few.float()
-        chunk = chunk_cross_entropy(wide, wide.softmax(dim=-1), few_right, share)
+        chunk = chunk_cross_entropy(wide, wide.softmax(dim=-1), right[part], share, few_soft)
         few.copy_(chunk.gradient)
         sums += torch.stack((chunk.smoothed, chunk.likelihood))
     return sums, [logits]
 
 
-def _two_passes(logits: list[Tensor], right: Tensor, share: float, alpha: float) -> tuple[Tensor, list[Tensor]]:
+def _two_passes(
+    logits: list[Tensor], right: Tensor, share: float, alpha: float, soft: Soft | None
+) -> tuple[Tensor, list[Tensor]]:
     """The same with R-Drop, and the gradients with respect to both passes' logits.
 
     With d = log p1 - log p2, the gradient of KL(p1 || p2) + KL(p2 || p1) with respect to the first logits is
@@ -115,7 +143,7 @@ def _two_passes(logits: list[Tensor], right: Tensor, share: float, alpha: float)
     forwards = (one * difference).sum(dim=-1, keepdim=True)
     backwards = -(two * difference).sum(dim=-1, keepdim=True)
     bent = one * (difference - forwards) + one - two, two * (-difference - backwards) + two - one
-    chunks = [chunk_cross_entropy(each, p, right, share) for each, p in zip(logits, (one, two), strict=True)]
+    chunks = [chunk_cross_entropy(each, p, right, share, soft) for each, p in zip(logits, (one, two), strict=True)]
     divergence = (forwards + backwards).sum(dtype=torch.float64)
     smoothed = (chunks[0].smoothed + chunks[1].smoothed) / 2 + alpha / 4 * divergence
     sums = torch.stack((smoothed, (chunks[0].likelihood + chunks[1].likelihood) / 2))
@@ -131,7 +159,14 @@ class _ProjectedLoss(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, weight: Tensor, targets: Tensor, share: float, alpha: float, precision: torch.dtype, *passes: Tensor
+        ctx: Any,
+        weight: Tensor,
+        targets: Tensor,
+        share: float,
+        alpha: float,
+        precision: torch.dtype,
+        soft: Soft | None,
+        *passes: Tensor,
     ) -> tuple[Tensor, Tensor]:
         chunk = LOSS_CHUNK if weight.device.type == "cpu" else GPU_CHUNK  # logits at once
         rows = max(1, max(1, chunk // weight.shape[0]) // len(passes))
@@ -145,8 +180,11 @@ class _ProjectedLoss(torch.autograd.Function):
             nonlocal weight_gradient
             narrow = [hidden[part].to(precision) for hidden in passes]
             logits, right = [hidden @ narrow_weight.T for hidden in narrow], targets[part, None]
+            few_soft = None if soft is None else soft.part(part)
             few, found = (
-                _one_pass(logits[0], right, share) if len(passes) == 1 else _two_passes(logits, right, share, alpha)
+                _one_pass(logits[0], right, share, few_soft)
+                if len(passes) == 1
+                else _two_passes(logits, right, share, alpha, few_soft)
             )
             for hidden, gradient, whole in zip(narrow, found, hidden_gradients, strict=True):
                 gradient = gradient.to(precision)
@@ -167,7 +205,7 @@ class _ProjectedLoss(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         weight_gradient, *hidden_gradients = [tensor * gradients[0] for tensor in ctx.saved_tensors]
-        return weight_gradient, None, None, None, None, *hidden_gradients
+        return weight_gradient, None, None, None, None, None, *hidden_gradients
 
 
 def projected_loss(
@@ -178,13 +216,14 @@ def projected_loss(
     precision: torch.dtype = torch.float32,
     form: SmoothingForm = "vocabulary",
     alpha: float = 0.0,
+    soft: Soft | None = None,
 ) -> LossSums:
     """`smoothed_cross_entropy(hidden @ weight.T, ...)` of one pass, R-Drop of two, without ever holding all the logits.
 
-    `precision` is the type of the matrix products; sums and softmax are in float32.
+    `precision` is the type of the matrix products; sums and softmax are in float32. `soft`: of a teacher.
     """
     share = even_share(smoothing, form, weight.shape[0])
-    smoothed, likelihood = _ProjectedLoss.apply(weight, targets, share, alpha, precision, *passes)
+    smoothed, likelihood = _ProjectedLoss.apply(weight, targets, share, alpha, precision, soft, *passes)
     return LossSums(smoothed, likelihood, targets.numel())
 
 
@@ -201,20 +240,26 @@ def batch_loss(
     precision: PrecisionName,
     form: SmoothingForm = "vocabulary",
     alpha: float = 0.0,
+    soft_share: float = 0.0,
 ) -> LossSums:
-    """The loss sums over the real target tokens of a batch under teacher forcing; with R-Drop unless `alpha` is 0."""
+    """The loss sums over the real target tokens of a batch under teacher forcing; with R-Drop unless `alpha` is 0.
+
+    `soft_share`: what the probabilities of the batch's teacher are of the loss.
+    """
     passes = [hidden_states(model, batch, precision) for _ in range(2 if alpha else 1)]
     weight = model.output_weight
     if model.output_bias is not None:
         # A 1 at the end of each vector, and the bias as the last column of the matrix: their products are the logits.
         passes = [torch.cat([hidden, hidden.new_ones(hidden.shape[0], 1)], dim=-1) for hidden in passes]
         weight = torch.cat([weight, model.output_bias[:, None].to(weight.dtype)], dim=-1)
-    return projected_loss(passes, weight, batch.real_targets, smoothing, TYPES[precision], form, alpha)
+    soft = Soft(*batch.teacher, soft_share) if batch.teacher is not None else None
+    return projected_loss(passes, weight, batch.real_targets, smoothing, TYPES[precision], form, alpha, soft)
 
 
 Objective = Callable[[SequenceModel, TrainingBatch], LossSums]
 
 
-def make_objective(settings: TrainingSettings, precision: PrecisionName) -> Objective:
-    smoothing, form = settings.label_smoothing, settings.smoothing_form
-    return partial(batch_loss, smoothing=smoothing, precision=precision, form=form, alpha=settings.r_drop)
+def make_objective(settings: TrainingSettings, precision: PrecisionName, soft_share: float = 0.0) -> Objective:
+    """`soft_share`: what the probabilities of a teacher are of the loss, for batches that have one."""
+    smoothing, form, alpha = settings.label_smoothing, settings.smoothing_form, settings.r_drop
+    return partial(batch_loss, smoothing=smoothing, precision=precision, form=form, alpha=alpha, soft_share=soft_share)

@@ -149,6 +149,24 @@ class TrainingSettings(Settings):
         return self
 
 
+class DistillationSettings(Settings):
+    """A training that also learns the probabilities of teachers (Kim and Rush 2016, section 3.1).
+
+        (1 - share) * loss of the targets + share * -sum over v of p_teacher(v) log p(v)
+
+    Nothing of it happens without `teachers`.
+    """
+
+    teachers: tuple[str, ...] = option((), "folders of bundles with the vocabulary of this run; several: an ensemble")
+    share: Share = option(0.5, "of the loss, what is the teachers' probabilities; the rest is that of the targets")
+    top: int = option(
+        8,
+        "how many of a token's largest probabilities are kept; they are made to add up to 1",
+        ge=1,
+        le=256,
+    )
+
+
 class FineTuningSettings(Settings):
     """A training that goes on from a trained system; nothing of it happens without `from_bundle`."""
 

@@ -84,15 +84,16 @@ class Updater:
         settings: TrainingSettings,
         precision: PrecisionName,
         copy: WorkingCopy | None = None,
+        soft_share: float = 0.0,
     ) -> None:
-        """`copy`: what computes in place of the model."""
+        """`copy`: what computes in place of the model. `soft_share`: what a teacher's probabilities are of the loss."""
         self.model = model
         self.optimiser = optimiser
         self.schedule = schedule
         self.settings = settings
         self.copy = copy or WorkingCopy(model, precision)
         self.processes = self.copy.processes
-        self.objective = make_objective(settings, precision)
+        self.objective = make_objective(settings, precision, soft_share)
         self.first_updates = first_updates(self.copy.stored, settings)
         # The framework's stacks of recurrent layers draw the dropout between them from one generator for all threads.
         stacks = any(isinstance(module, nn.RNNBase) and module.dropout > 0 for module in model.modules())

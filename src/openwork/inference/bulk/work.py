@@ -1,9 +1,11 @@
 """The translation of one shard: a plain function of the shard, wherever it runs."""
 
 import time
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from openwork.base.errors import DataError, OpenworkError
 from openwork.base.files import atomic_file, sha256_file
@@ -11,7 +13,7 @@ from openwork.inference.bulk.parquet import is_parquet, open_parquet
 from openwork.inference.bulk.shards import Shard
 from openwork.inference.bulk.text import Batches, Write, open_text
 from openwork.inference.filters.lines import LineFilter, answers, read_batch
-from openwork.inference.requests import ReadLine
+from openwork.inference.requests import NOTHING, ReadLine
 
 MOST_NOTES = 5  # about lines of a shard; the others are counted
 
@@ -61,6 +63,10 @@ class ShardTranslator:
     def __init__(self, lines: LineFilter, read: ReadLine) -> None:
         self._lines = lines
         self._read = read
+
+    def texts(self, texts: Sequence[str]) -> list[Any]:
+        """What becomes of some texts, which are no shard."""
+        return list(self._lines.run(texts, [NOTHING] * len(texts)))
 
     def __call__(self, task: ShardTask) -> ShardResult:
         """Translates the shard unless it is translated already. A shard that cannot be read gives its problem.

@@ -15,7 +15,7 @@ from openwork.models.families import ModelSettings, of_grid, reads
 from openwork.models.settings import ONE_VOCABULARY, TransformerSettings
 from openwork.signals.settings import PictureSettings, SeriesSettings, SoundSettings
 from openwork.text.settings import TextSettings
-from openwork.training.settings import FineTuningSettings, TrainingSettings
+from openwork.training.settings import DistillationSettings, FineTuningSettings, TrainingSettings
 
 # Of models that write; others have the score of their task, from 0 to 100.
 METRICS = {"generate": ("bleu", "chrf", "exact", "loss"), "language-model": ("loss",)}
@@ -34,6 +34,7 @@ class RunSettings(Settings):
     model: ModelSettings = TransformerSettings()
     training: TrainingSettings = TrainingSettings()
     fine_tuning: FineTuningSettings = FineTuningSettings()
+    distillation: DistillationSettings = DistillationSettings()
     decoding: DecodingSettings = DecodingSettings()
 
     @property
@@ -164,6 +165,16 @@ class RunSettings(Settings):
                 "windows of one series overlap, so none can be held out for validation",
                 hint="set data.valid_corpus, or name one corpus or file of series, which is divided by time",
                 code="C161",
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _teachers_fit_the_model(self) -> "RunSettings":
+        if self.distillation.teachers and (task_of(self.model) != "generate" or self.data.is_text):
+            raise RuleError(
+                "distillation.teachers are for models that translate, and this one has another task",
+                hint="leave the section [distillation] out",
+                code="C164",
             )
         return self
 

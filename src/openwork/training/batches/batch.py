@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from openwork.data.batching import Batch, BatchPlan, assemble
+from openwork.data.soft_targets import SoftTargets
 from openwork.data.store import TokenStore
 from openwork.machine.processes import ALONE, Processes
 from openwork.models.interfaces import SequenceModel
@@ -38,10 +39,22 @@ def moved(numbers: NDArray[Any], device: torch.device) -> Tensor:
     return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
 
 
+class SoftTokens(NamedTuple):
+    """A teacher's largest probabilities for the real targets of a batch, in their order."""
+
+    ids: Tensor  # (tokens, top)
+    probabilities: Tensor  # (tokens, top), which add up to 1 for each token
+
+    def select(self, tokens: Tensor) -> "SoftTokens":
+        """Those of some tokens (a mask, or indices)."""
+        return SoftTokens(self.ids[tokens], self.probabilities[tokens])
+
+
 class TrainingBatch(ABC):
     """Sentences for one forward pass, however they are laid out."""
 
     real_targets: Tensor  # (tokens,) the target tokens that should be predicted, end symbols included
+    teacher: SoftTokens | None = None  # what a teacher predicts there
     sentences: int
     source_tokens: int  # real ones, end symbols included
 
@@ -79,6 +92,7 @@ class TensorBatch(TrainingBatch):
     real_targets: Tensor  # (tokens,) the tokens that should be predicted there
     sentences: int
     source_tokens: int
+    teacher: SoftTokens | None = None
 
     @classmethod
     def of(
@@ -115,6 +129,7 @@ class TensorBatch(TrainingBatch):
             real_targets=self.real_targets[mine],
             sentences=lengths.shape[0],
             source_tokens=int(lengths.sum()),
+            teacher=None if self.teacher is None else self.teacher.select(mine),
         )
 
 
@@ -144,6 +159,23 @@ def to_tensors(batch: Batch, device: torch.device) -> TensorBatch:
     is_real = np.arange(batch.target_output.shape[1]) < batch.target_lengths[:, None]
     real, targets = is_real.ravel().nonzero()[0], batch.target_output[is_real]
     return TensorBatch.of(device, batch.source, batch.source_lengths, batch.target_input, real, targets)
+
+
+@dataclass(frozen=True)
+class WithTeacher:
+    """Batches as `arrange` makes them, with the teacher's probabilities for each real target.
+
+    Both layouts have the real targets in one order: sentence after sentence.
+    """
+
+    arrange: Callable[[Batch, torch.device], TrainingBatch]
+    soft: SoftTargets
+
+    def __call__(self, batch: Batch, device: torch.device) -> TrainingBatch:
+        made = self.arrange(batch, device)
+        ids, probabilities = self.soft.of(batch.rows)
+        made.teacher = SoftTokens(moved(ids, device), moved(probabilities, device))
+        return made
 
 
 @dataclass(eq=False)

@@ -23,7 +23,7 @@ from openwork.machine.precision import PrecisionName
 from openwork.models.interfaces import Packed, PackingModel, SequenceModel
 from openwork.nn.kernels.packed import is_supported
 from openwork.nn.masks import Segments
-from openwork.training.batches.batch import TrainingBatch, moved
+from openwork.training.batches.batch import SoftTokens, TrainingBatch, moved
 
 TOKENS, SENTENCES, LENGTH = 128, 64, 16  # a row's tokens, its sentences and the longest of them are multiples of these
 FILLERS = 32  # sentences of padding; with as many, none of them is longer than 5 tokens
@@ -40,6 +40,7 @@ class PackedBatch(TrainingBatch):
     real_targets: Tensor  # (tokens,) the tokens that should be predicted
     sentences: int
     source_tokens: int
+    teacher: SoftTokens | None = None
 
     def hidden(self, model: SequenceModel) -> Tensor:
         assert isinstance(model, PackingModel), "the layout was chosen for a model that packs"

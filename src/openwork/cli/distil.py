@@ -1,0 +1,140 @@
+"""openwork distill and backtranslate"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from typer import Option
+
+from openwork.base.errors import UsageError
+from openwork.base.limits import LENGTH
+from openwork.cli.options import NAME_ONE, Assignments, DecodingOptions, NamesBundle, given
+from openwork.cli.terminal import print_lines, report
+from openwork.cli.train import LengthOptions, train_new_run
+from openwork.inference.settings import TranslationPrecision
+
+
+@dataclass(frozen=True)
+class SentenceOptions:
+    """What a student learns from."""
+
+    source: Annotated[Path | None, Option(help="Source sentences, one a line (plain or gzip).")] = None
+    target: Annotated[Path | None, Option(help="Their translations, for --nearest and for --level word.")] = None
+    valid_source: Annotated[Path | None, Option(help="Source sentences to validate with.")] = None
+    valid_target: Annotated[Path | None, Option(help="Their translations.")] = None
+    corpus: Annotated[str | None, Option(help="A known corpus instead of files, such as multi30k-en-de.")] = None
+
+
+@dataclass(frozen=True)
+class TeacherOptions:
+    """The teacher, and what of it the student learns."""
+
+    bundle: Annotated[list[Path] | None, NamesBundle("The teacher; several: an ensemble.")] = None
+    level: Annotated[
+        Literal["sequence", "word", "both"],
+        Option(help="What is learnt: the teacher's translations, its probabilities for each piece, or both."),
+    ] = "both"
+    nearest: Annotated[
+        int, Option(min=1, max=LENGTH, help="Of so many translations take the nearest to the given target.")
+    ] = 1
+    precision: Annotated[TranslationPrecision, Option(help="Number type in which the teacher translates.")] = "float32"
+
+
+def distill(
+    *,
+    teacher: TeacherOptions,
+    sentences: SentenceOptions,
+    out: Annotated[Path, Option("--out", "-o", help="Folder of the student's run; what is there continues.")],
+    length: LengthOptions,
+    assignments: Assignments = None,
+) -> None:
+    """Train a small, fast student that translates as a trained model does.
+
+    By itself the student has a quarter of its teacher's operations, and its vocabulary. After an interruption the same
+    command continues.
+
+    openwork distill en-de --source train.en --valid-source valid.en --valid-target valid.de --out small
+
+    openwork distill multi30k --corpus multi30k-en-de --nearest 4 --minutes 20 --out small
+    """
+    from openwork.cli.progress import progress
+    from openwork.runs.synthetic.corpus import corpus_of
+    from openwork.runs.usable import usable_bundle
+
+    if not teacher.bundle:
+        raise UsageError("no teacher was named", hint="name the bundle of the teacher first", code="U032")
+    if length.rehearse is not None:
+        raise UsageError("--rehearse goes with train", hint="leave it out", code="U167")
+    needs_target = teacher.nearest > 1 or teacher.level == "word"
+    if needs_target and sentences.corpus is None and sentences.target is None:
+        raise UsageError(
+            "--nearest and --level word need the targets of the corpus",
+            hint="name them with --target",
+            code="U168",
+        )
+    corpus = corpus_of(sentences.corpus, sentences.source, sentences.target)
+    paths = [usable_bundle(bundle) for bundle in teacher.bundle]
+
+    from openwork.bundles.bundle import load_bundle
+    from openwork.runs.folder import RunFolder
+    from openwork.runs.synthetic.distillation import distillation_plan
+    from openwork.runs.synthetic.student import languages_of_bundle, student_of, vocabulary_of
+    from openwork.runs.synthetic.translated import write_pairs
+
+    bundle = load_bundle(paths[0])
+    pairs = RunFolder(out).teacher
+    data: dict[str, Any] = {**languages_of_bundle(bundle), **_validation(sentences)}
+    if teacher.level == "word":
+        data |= {key: str(value) for key, value in given(sentences).items() if key in ("source", "target", "corpus")}
+    else:
+        plan = distillation_plan(paths, teacher.nearest, teacher.precision)
+        print_lines(write_pairs(plan, corpus, pairs, report, progress).lines())
+        data |= {"source": str(pairs / "source.txt"), "target": str(pairs / "target.txt")}
+    sections: dict[str, Any] = {"data": data, "text": vocabulary_of(paths[0], bundle)}
+    sections["model"] = student_of(bundle.settings.model, bundle.tokenizers.sizes)
+    if teacher.level != "sequence":
+        sections["distillation"] = {"teachers": [str(path) for path in paths]}
+    train_new_run(out, sections, assignments or [], length)
+
+
+def backtranslate(
+    *,
+    bundle: Annotated[list[Path] | None, NamesBundle("A model of the other direction; several: an ensemble.")] = None,
+    source: Annotated[Path | None, Option(help="Sentences of the target language, one a line.")] = None,
+    corpus: Annotated[str | None, Option(help="A known corpus instead, whose targets are translated.")] = None,
+    out: Annotated[Path, Option("--out", "-o", help="Folder for source.txt and target.txt; what is there continues.")],
+    tag: Annotated[str, Option(help="Put before each source, such as <BT>, so that a training can tell them.")] = "",
+    precision: Annotated[TranslationPrecision, Option(help="Number type of the matrix products.")] = "float32",
+    searching: DecodingOptions,
+) -> None:
+    """Make training pairs of sentences without a translation, by a model of the other direction.
+
+    Its texts become the sources; what repeats itself, copies or has another length is left out. After an interruption
+    the same command continues. A run file mixes these pairs with others by weight, as [[data.mix]].
+
+    openwork backtranslate de-en --source news.de --out back
+
+    openwork backtranslate de-en --source news.de --samples 1 --top-k 10 --tag '<BT>' --out back
+    """
+    if not bundle:
+        raise UsageError("no bundle was named", hint=NAME_ONE, code="U032")
+    from openwork.cli.progress import progress
+    from openwork.runs.synthetic.corpus import corpus_of
+    from openwork.runs.usable import usable_bundle
+
+    sentences = corpus_of(corpus, source, side="target")
+    paths = [usable_bundle(one) for one in bundle]
+    from openwork.runs.synthetic.backtranslation import back_translation_plan
+    from openwork.runs.synthetic.translated import write_pairs
+
+    plan = back_translation_plan(paths, given(searching), tag, precision)
+    print_lines(write_pairs(plan, sentences, out, report, progress).lines())
+    report(
+        f"done: openwork train --source {out / 'source.txt'} --target {out / 'target.txt'}, or a part of [[data.mix]]"
+    )
+
+
+def _validation(sentences: SentenceOptions) -> dict[str, str]:
+    if sentences.valid_source is None and sentences.valid_target is None:
+        return {} if sentences.corpus is None else {"valid_corpus": sentences.corpus}
+    return {key: str(value) for key, value in given(sentences).items() if key.startswith("valid_")}
