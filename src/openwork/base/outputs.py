@@ -70,6 +70,7 @@ EXPORT = FolderKind(
         *("model.bin", "shared_vocabulary.json", "source_vocabulary.json", "target_vocabulary.json", "card.md"),
     ),
 )
+CLEANED = FolderKind("openwork cleaned corpus", ("cleaned.json", "left-out.jsonl"))
 PAIRS = FolderKind("openwork synthetic pairs", ("pairs.json", "source.txt", "target.txt"))
 RUN = (
     *("run.toml", ".lock", "records.jsonl", "tokenizers", "stores", "checkpoints", "tensorboard"),

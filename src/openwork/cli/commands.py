@@ -92,7 +92,7 @@ GROUPS = (
         "study": CommandEntry("study", "study", "Measure claims about architectures: gradients, depth, cost."),
     }),
     CommandGroup("Data", {
-        "data": CommandEntry("data", "app", "List, fetch, measure and check corpora."),
+        "data": CommandEntry("data", "app", "List, fetch, measure, check and clean corpora."),
     }),
     CommandGroup("This machine", {
         "doctor": CommandEntry("checks", "doctor", "Check this machine: hardware, libraries, what is accelerated."),

@@ -1,4 +1,4 @@
-"""openwork data list, prepare, stats, check"""
+"""openwork data list, prepare, stats, check, clean"""
 
 import os
 import time
@@ -15,7 +15,7 @@ from openwork.base.printing import write_json
 from openwork.cli.options import AsJson, RayOptions, as_command
 from openwork.cli.terminal import print_result, report
 
-app = typer.Typer(no_args_is_help=True, help="List, fetch, measure and check corpora.")
+app = typer.Typer(no_args_is_help=True, help="List, fetch, measure, check and clean corpora.")
 
 SECONDS_BETWEEN_LINES = 5.0
 
@@ -156,14 +156,7 @@ def check(
     from openwork.data.check.report import check as check_splits
     from openwork.data.check.report import read_splits, report_lines, report_values
 
-    pair = None
-    if languages is not None:
-        first, _, second = languages.partition("-")
-        if not (first and second):
-            raise UsageError(
-                f"--languages {languages}: no pair of languages", hint="such as --languages en-de", code="U007"
-            )
-        pair = first, second
+    pair = _language_pair(languages)
     if html is not None:
         read = [path for sides in files.splits().values() for path in sides]
         check_file(html, is_page, read)
@@ -175,6 +168,71 @@ def check(
 
         atomic_write_text(html, page_of(checked, find_language(os.environ)))
     print_result(lambda: report_values(checked), lambda: report_lines(checked), as_json=as_json)
+
+
+@app.command()
+@as_command
+def clean(
+    *,
+    corpus: Annotated[str | None, Argument(help="A corpus, as openwork data list names it.")] = None,
+    source: Annotated[Path | None, Option(help="Source sentences, one a line.")] = None,
+    target: Annotated[Path | None, Option(help="Their translations, one a line.")] = None,
+    out: Annotated[Path, Option("--out", "-o", help="Folder for the kept pairs and left-out.jsonl; it is made.")],
+    languages: Annotated[
+        str | None, Option(help="Such as en-de: also leave out lines in another language (extra languages).")
+    ] = None,
+    drop: Annotated[list[str] | None, Option(help="Also leave out: escapes, not-nfc, invisible, spaces.")] = None,
+    keep: Annotated[
+        list[str] | None,
+        Option(
+            help="Do not leave out: blank, damaged, control, language, copies, lengths, repeated, nearly-repeated "
+            "or apart."
+        ),
+    ] = None,
+    folder: Folder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a corpus without its faulty pairs, and why each was left out.
+
+    No pair is changed, and the order stays. A pair that is there again names the line of the first one.
+
+    openwork data clean --source train.en --target train.de --out cleaned
+
+    openwork data clean multi30k-en-de --keep nearly-repeated --out cleaned
+    """
+    from openwork.data.check.cleaning import chosen_rules
+    from openwork.data.check.cleaning import clean as clean_pairs
+    from openwork.data.check.report import TRAIN, read_splits, watched
+
+    rules, pair = chosen_rules(drop or [], keep or []), _language_pair(languages)
+    pairs = watched(read_splits(corpus, {TRAIN: (source, target)}, folder)[TRAIN], report)
+    names = _names_of(corpus, source, target)
+    cleaned = clean_pairs(pairs, names, out, rules, pair, report, (source, target))
+    print_result(cleaned.to_json, cleaned.lines, as_json=as_json)
+
+
+def _language_pair(languages: str | None) -> tuple[str, str] | None:
+    """UsageError for what is no pair of languages."""
+    if languages is None:
+        return None
+    first, _, second = languages.partition("-")
+    if not (first and second):
+        raise UsageError(
+            f"--languages {languages}: no pair of languages", hint="such as --languages en-de", code="U007"
+        )
+    return first, second
+
+
+def _names_of(corpus: str | None, source: Path | None, target: Path | None) -> tuple[str, str]:
+    """The names of the cleaned files: those of the files, not compressed, or those that a known corpus gets."""
+    from openwork.data.corpora import catalogue
+
+    if corpus is not None:
+        first, second = (*catalogue.find(corpus).languages, "source", "target")[:2]
+        return f"train.{first}", f"train.{second}"
+    assert source is not None and target is not None, "read_splits wants both"
+    one, other = (path.stem if path.suffix in (".gz", ".xz") else path.name for path in (source, target))
+    return (one, other) if one != other else (f"source.{one}", f"target.{other}")
 
 
 class _Progress:

@@ -12,7 +12,7 @@ from openwork.base.messages import msg
 from openwork.base.pages import render
 from openwork.base.phrases import AsIs, Joined
 from openwork.data.check.faults import COUNTS, Fault, FaultKind, Gathered, Pairs, file_pairs, named_pairs
-from openwork.data.check.pairs import APART, LEAST_PAIRS, length_faults, pair_faults
+from openwork.data.check.pairs import APART, LEAST_PAIRS, copies, length_faults, pair_faults
 from openwork.data.check.repeats import leaks, repeats
 from openwork.data.check.text import language_faults, text_faults
 from openwork.data.corpora import catalogue as corpora
@@ -71,6 +71,7 @@ def check(splits: Mapping[str, Pairs], languages: tuple[str, str] | None, progre
             gathered.add([Fault(COUNTS, min(read.counts) + 1, shown)])
         for line, pair in enumerate(pairs, start=1):
             gathered.add(text_faults(pair, line))
+        gathered.add(copies(pairs))
         gathered.add(length_faults(pairs))
         gathered.add(repeats(pairs))
         if languages is not None:

@@ -12,6 +12,11 @@ from openwork.text.languages import can_tell_languages, other_language
 DAMAGED = FaultKind("damaged encoding")
 BLANK = FaultKind("a blank side")
 LANGUAGE = FaultKind("another language")
+CONTROL = FaultKind("control characters")
+ESCAPES = FaultKind("escapes of a web page")
+NOT_NFC = FaultKind("letters separate from their marks (not NFC)")
+INVISIBLE = FaultKind("invisible characters")
+SPACES = FaultKind("odd spaces")
 
 # UTF-8 read as Windows-1252 or Latin-1: each of its bytes became a letter or a sign.
 _LATER_BYTES = (
@@ -70,11 +75,11 @@ _HIDDEN = "[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]"
 _ESCAPED = r"&(?:[a-zA-Z]{2,8}|#\d{1,6}|#x[0-9a-fA-F]{1,6});|</?(?:b|i|br|p|span|div|a)\b[^<>]*>"
 _RULES: dict[FaultKind, Callable[[str], object]] = {
     DAMAGED: is_damaged,
-    FaultKind("control characters"): re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]").search,
-    FaultKind("escapes of a web page"): re.compile(_ESCAPED).search,
-    FaultKind("letters separate from their marks (not NFC)"): lambda text: not unicodedata.is_normalized("NFC", text),
-    FaultKind("invisible characters"): re.compile(_HIDDEN).search,
-    FaultKind("odd spaces"): re.compile(r"^\s|\s$|\s{2,}|[^\S \u3000\u00a0\u202f]").search,
+    CONTROL: re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]").search,
+    ESCAPES: re.compile(_ESCAPED).search,
+    NOT_NFC: lambda text: not unicodedata.is_normalized("NFC", text),
+    INVISIBLE: re.compile(_HIDDEN).search,
+    SPACES: re.compile(r"^\s|\s$|\s{2,}|[^\S \u3000\u00a0\u202f]").search,
 }
 
 
