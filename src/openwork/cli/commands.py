@@ -67,6 +67,9 @@ GROUPS = (
         "daemon": CommandEntry("serve", "daemon", "Keep bundles in memory for the shell: translations begin at once."),
         "import": CommandEntry("convert", "import_model", "Convert another toolkit's model to a bundle."),
         "export": CommandEntry("convert", "export", "Convert a bundle to another toolkit's model."),
+        "prune": CommandEntry(
+            "convert", "prune", "Take from a Transformer the layers, heads, rows and pieces that matter least."
+        ),
         "quantise": CommandEntry("convert", "quantise", "Write a bundle with its weights in fewer bits."),
     }),
     CommandGroup("Evaluate", {

@@ -1,11 +1,14 @@
-"""openwork import, export and quantise"""
+"""openwork import, export, quantise and prune"""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
 from typer import Argument, Option
 
-from openwork.cli.options import Bundle, Overwrite, check_form
+from openwork.base.errors import UsageError
+from openwork.base.limits import LENGTH
+from openwork.cli.options import Bundle, Overwrite, check_form, given
 from openwork.cli.terminal import report
 
 
@@ -84,4 +87,59 @@ def quantise(
     from openwork.runs.usable import usable_bundle
 
     quantise_bundle(usable_bundle(bundle), to, out, report, overwrite=overwrite)
+    report(f"done: {out}")
+
+
+@dataclass(frozen=True)
+class PruningOptions:
+    """What the pruned model has."""
+
+    encoder_layers: Annotated[int | None, Option(min=1, max=LENGTH, help="Layers of the encoder.")] = None
+    decoder_layers: Annotated[int | None, Option(min=1, max=LENGTH, help="Layers of the decoder.")] = None
+    heads: Annotated[int | None, Option(min=1, max=LENGTH, help="Heads of each attention.")] = None
+    feedforward: Annotated[
+        int | None, Option(min=1, max=LENGTH, help="Rows of each feed-forward network (its inner width).")
+    ] = None
+    vocabulary: Annotated[bool, Option(help="Only the pieces that the pairs use.")] = False
+
+
+def prune(
+    bundle: Bundle,
+    out: Annotated[Path, Option("--out", "-o", help="Folder of the new bundle.")],
+    *,
+    what: PruningOptions,
+    source: Annotated[Path | None, Option(help="Source sentences by which parts are judged, one a line.")] = None,
+    target: Annotated[Path | None, Option(help="Their translations, one a line.")] = None,
+    corpus: Annotated[str | None, Option(help="A known corpus instead of files, such as multi30k-en-de.")] = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Take from a Transformer the layers, heads, rows and pieces that matter least.
+
+    Layers go by the loss of 500 pairs, heads and rows by its derivatives, pieces by what the pairs use. A pruned model
+    is worse until it is trained on: openwork train --from-bundle.
+
+    openwork prune en-de --source train.en --target train.de --heads 2 --feedforward 512 --out small
+
+    openwork prune multi30k --corpus multi30k-en-de --decoder-layers 1 --vocabulary --out small
+    """
+    from openwork.runs.usable import usable_bundle
+
+    wanted = given(what)
+    if not wanted:
+        raise UsageError(
+            "nothing was named that should go",
+            hint="such as --decoder-layers 1, --heads 2 or --vocabulary",
+            code="U175",
+        )
+    if corpus is None and (source is None or target is None):
+        raise UsageError(
+            "parts are judged by pairs, and none were named",
+            hint="give --source and --target, or --corpus NAME",
+            code="U176",
+        )
+    folder = usable_bundle(bundle)
+    from openwork.runs.pruning.prune import Wanted, prune_bundle
+    from openwork.runs.synthetic.corpus import corpus_of
+
+    prune_bundle(folder, Wanted(**wanted), corpus_of(corpus, source, target), out, report, overwrite=overwrite)
     report(f"done: {out}")

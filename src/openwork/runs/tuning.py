@@ -228,7 +228,7 @@ def grown(
     """
     own, found = model_weights(model), dict(weights)
     for name in weights.keys() & own.keys():
-        side = "encoder" if any(part.startswith(SOURCE_SIDE) for part in name.split(".")) else "target"
+        side = "encoder" if is_of_source(name) else "target"
         old, new, tensor, larger = getattr(before, side), getattr(now, side), weights[name], own[name]
         if tensor.dtype == torch.bool:
             found[name] = larger
@@ -239,6 +239,11 @@ def grown(
         ):
             found[name] = torch.cat((tensor, new_rows(tensor, old, new)))
     return found
+
+
+def is_of_source(name: str) -> bool:
+    """Whether the weight of this name, where it has a row for each piece, has those of the source."""
+    return any(part.startswith(SOURCE_SIDE) for part in name.split("."))
 
 
 def new_rows(table: Tensor, before: Tokenizer, now: Tokenizer) -> Tensor:

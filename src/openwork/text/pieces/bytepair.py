@@ -191,6 +191,23 @@ class BytePair(LearntTokenizer):
         new = dict.fromkeys(name for name in names.values() if name not in self.ids_of_names)
         return self.of([*self.learnt_names, *new], merges)
 
+    def _with_parts(self, names: set[str]) -> set[str]:
+        """All that a merge on the way to one of the names makes: no piece can come about without its parts."""
+        made_of: dict[str, set[str]] = {}
+        for left, right in merges_of(self._model):
+            made_of.setdefault(left + right, set()).update((left, right))
+        found, waiting = set(names), list(names)
+        while waiting:
+            for part in made_of.get(waiting.pop(), ()):
+                if part not in found:
+                    found.add(part)
+                    waiting.append(part)
+        return found
+
+    def _of_these(self, names: set[str]) -> Self:
+        merges = [(one, other) for one, other in merges_of(self._model) if one + other in names]
+        return self.of([name for name in self.learnt_names if name in names], merges)
+
 
 def merges_of(model: Mapping[str, Any]) -> Merges:
     """The merges of a model as the library writes it."""

@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
@@ -127,6 +127,24 @@ class LearntTokenizer(Tokenizer):
     def _further_names(self, lines: Iterable[str], size: int) -> list[str]:
         """Names from new lines, the best first; some may be there already."""
         return self.learn(lines, size, placeholders=self.placeholders).learnt_names
+
+    def restricted(self, used: Collection[int]) -> Self:
+        """The tokenizer without the learnt pieces that are not `used`; characters and placeholders stay.
+
+        A text whose pieces are all used is cut as before. The other pieces keep their order.
+        """
+        kept = {name for name in self.learnt_names if self.ids_of_names[name] in used or self._stays(name)}
+        return self._of_these(self._with_parts(kept))
+
+    def _stays(self, name: str) -> bool:
+        return len(name) == 1 or self.ids_of_names[name] < self.first_placeholder + self.placeholders
+
+    def _with_parts(self, names: set[str]) -> set[str]:
+        """These names, and those of the pieces that they are made of."""
+        return names
+
+    def _of_these(self, names: set[str]) -> Self:
+        return self.of([name for name in self.learnt_names if name in names])
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         refuse_surrogates(texts)

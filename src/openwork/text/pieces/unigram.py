@@ -140,6 +140,9 @@ class Unigram(LearntTokenizer):
         new = [(name, score) for name, score in learnt.scored if name not in self.ids_of_names]
         return self.of(self.scored + new[: size - self.vocabulary_size])
 
+    def _of_these(self, names: set[str]) -> Self:
+        return self.of([(name, score) for name, score in self.scored if name in names])
+
     @property
     def scored(self) -> Scored:
         """All pieces but the fixed ones, with their scores, by id."""

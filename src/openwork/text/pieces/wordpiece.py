@@ -109,5 +109,8 @@ class WordPiece(LearntTokenizer):
         model = trained_model(empty, words_of_common(_SPLIT), without_rare(lines, alphabet), trainer)
         return cls.of([name for name in cls.names_after_fixed(model["vocab"]) if len(name) <= LONGEST_PIECE])
 
+    def _stays(self, name: str) -> bool:
+        return len(name.removeprefix(PREFIX)) == 1 or super()._stays(name)
+
     def _bytes_of(self, name: str) -> bytes:
         return name.removeprefix(PREFIX).encode() if name != PREFIX else name.encode()
