@@ -40,6 +40,9 @@ WORK: dict[str, str] = {
     "import": "hf {}/bundle --out {}/imported",
     "export": "{}/bundle --to ct2 --out {}/ct2",
     "quantise": "{}/bundle --to int8 --out {}/eight-bits",
+    "prune": "{}/bundle --source {}/a.en --target {}/a.de --heads 1 --out {}/pruned",
+    "distill": "{}/bundle --source {}/a.en",  # a student is trained in tests/runs/synthetic
+    "backtranslate": "{}/bundle --source {}/a.en --out {}/back",
     "info": "{}/bundle",
     "verify": "{}/bundle",
     "experiment run": "{}/experiment.toml --out {}/experiment",
@@ -66,6 +69,7 @@ WORK: dict[str, str] = {
     "data list": "",
     "data prepare": "copy --out {}/copy",
     "data stats": "{}/run.toml",
+    "data clean": "--source {}/a.en --target {}/a.de --out {}/cleaned",
     "data check": "--source {}/a.en --target {}/a.de",
 }
 

@@ -3,6 +3,7 @@
 import inspect
 import os
 import shutil
+import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, get_args
@@ -39,6 +40,10 @@ OUTPUTS: dict[tuple[str, str], Arguments] = {
     ("translate", "out"): (*BUNDLE, "--source", "home/shards"),
     ("export", "out"): ("home/bundle", "--to", "hf"),
     ("quantise", "out"): ("home/bundle", "--to", "int4"),
+    ("prune", "out"): ("home/bundle", "--source", TEXTS[0], "--target", TEXTS[1], "--heads", "1"),
+    ("distill", "out"): ("home/bundle", "--source", TEXTS[0]),
+    ("backtranslate", "out"): ("home/bundle", "--source", TEXTS[0]),
+    ("data clean", "out"): ("--source", TEXTS[0], "--target", TEXTS[1]),
     ("import", "out"): ("hf", "home/hf"),
     ("average", "out"): ("home/bundle", "home/other"),
     ("evaluate", "out"): (*BUNDLE, "--source", TEXTS[0], "--reference", TEXTS[1], "--beam", "1"),
@@ -62,6 +67,8 @@ OUTPUTS: dict[tuple[str, str], Arguments] = {
     ("beam", "html"): ("home/bundle", "a b"),
     ("runs", "html"): ("home/runs",),
 }
+TRAINED = ("demo", "train", "distill")  # runs, which a test below is about
+OVERWRITING = ("export", "import", "average", "quantise", "prune")
 FILES = {output for output in OUTPUTS if output[1] != "out" or output[0] in ("shortlist", "config from")}
 EXPERIMENT = """
 [experiment]
@@ -146,7 +153,7 @@ def put_out(call: Call, output: tuple[str, str], place: str | Path, *more: str) 
 
 def refused(call: Call, home: Path, output: tuple[str, str], place: str | Path) -> None:
     """It ends as an error that says what, and not a byte has changed, with --overwrite either."""
-    for more in ((), ("--overwrite",)) if output[0] in ("export", "import", "average", "quantise") else ((),):
+    for more in ((), ("--overwrite",)) if output[0] in OVERWRITING else ((),):
         before = state(home)
         done = put_out(call, output, place, *more)
         assert done.code in (1, 2, 3) and "\nerror" in f"\n{done.err}" and "mistake" not in done.err, done
@@ -196,7 +203,9 @@ def test_what_a_command_reads_stays(call: Call, home: Path, output: tuple[str, s
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("output", [one for one in OUTPUTS if one not in FILES and one[0] not in ("demo", "train")])
+@pytest.mark.parametrize(
+    "output", [one for one in OUTPUTS if one not in FILES and one[0] not in ("demo", "train", "distill")]
+)
 def test_an_own_folder_keeps_what_others_put_there(
     call: Call, home: Path, output: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ):
@@ -207,7 +216,7 @@ def test_an_own_folder_keeps_what_others_put_there(
     monkeypatch.chdir(out)
     before = out.stat().st_ino
     assert put_out(call, output, ".").code == 0
-    made = {name for name, (_, _, held) in state(out).items() if held}
+    made = {name for name, (_, mode, _) in state(out).items() if stat.S_ISREG(mode)}
     assert out.stat().st_ino == before and made and not any("partial" in name for name in os.listdir(home))
     monkeypatch.chdir(home)
     for path in (home / "strange").iterdir():
@@ -216,7 +225,7 @@ def test_an_own_folder_keeps_what_others_put_there(
     strange = {name: what for name, what in state(out).items() if name not in made and name != "."}
     assert len(strange) > 6, strange
     done = put_out(call, output, out)
-    if output[0] in ("export", "import", "average", "quantise"):
+    if output[0] in OVERWRITING:
         told(done, 2, "there already", "or add --overwrite")
         done = put_out(call, output, out, "--overwrite")
     assert done.code == 0, done.err

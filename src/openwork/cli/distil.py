@@ -8,6 +8,7 @@ from typer import Option
 
 from openwork.base.errors import UsageError
 from openwork.base.limits import LENGTH
+from openwork.base.outputs import PAIRS, check_new_folder, is_run
 from openwork.cli.options import NAME_ONE, Assignments, DecodingOptions, NamesBundle, given
 from openwork.cli.terminal import print_lines, report
 from openwork.cli.train import LengthOptions, train_new_run
@@ -73,6 +74,7 @@ def distill(
             code="U168",
         )
     corpus = corpus_of(sentences.corpus, sentences.source, sentences.target)
+    check_new_folder(out, [*teacher.bundle, *corpus.reads], is_own=_is_students)
     paths = [usable_bundle(bundle) for bundle in teacher.bundle]
 
     from openwork.bundles.bundle import load_bundle
@@ -129,9 +131,12 @@ def backtranslate(
 
     plan = back_translation_plan(paths, given(searching), tag, precision)
     print_lines(write_pairs(plan, sentences, out, report, progress).lines())
-    report(
-        f"done: openwork train --source {out / 'source.txt'} --target {out / 'target.txt'}, or a part of [[data.mix]]"
-    )
+    report(f"done: openwork train --source {out / 'source.txt'} --target {out / 'target.txt'}")
+
+
+def _is_students(out: Path) -> bool:
+    """Whether the folder has the run of a student, or what one is about to learn from."""
+    return is_run(out) or PAIRS.is_at(out / "teacher")
 
 
 def _validation(sentences: SentenceOptions) -> dict[str, str]:

@@ -323,10 +323,7 @@ def _change(folder: Path, assignments: list[str], length: LengthOptions, process
 
 
 def train_new_run(out: Path, sections: dict[str, Any], assignments: list[str], length: LengthOptions) -> None:
-    """Trains a run of these sections, whose other settings follow from the data, or continues it.
-
-    UsageError for two lengths.
-    """
+    """Trains a run of these sections, whose other settings follow from the data, or continues it."""
     from openwork.runs.file.resolve import resolve
 
     _check(out, PlanOptions(), InsteadOptions(), length, is_run=False)

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from openwork.base.messages import msg
 from openwork.inference.guard import loops
 from openwork.inference.settings import TranslationPrecision
 from openwork.runs.synthetic.pairs import UNUSABLE, Candidates, Written
@@ -35,10 +36,10 @@ def back_translated(found: Candidates, tag: str = "") -> Written:
     text, sentence = found.usable[0], found.sentence
     words = plain_words(text), plain_words(sentence)
     if loops(words[0]) and not loops(words[1]):
-        return Written(problem="a word or phrase is repeated again and again")
+        return Written(problem=msg("a word or phrase is repeated again and again"))
     if words[0] == words[1]:
-        return Written(problem="the translation is a copy of the sentence")
+        return Written(problem=msg("the translation is a copy of the sentence"))
     shorter, longer = sorted(map(len, words))
     if shorter + longer >= LEAST_WORDS and longer > RATIO * shorter:
-        return Written(problem="one side has more than three times the words of the other")
+        return Written(problem=msg("one side has more than three times the words of the other"))
     return Written(f"{tag} {text}" if tag else text, sentence)

@@ -29,7 +29,9 @@ from openwork.inference.bulk.work import ShardTranslator
 from openwork.machine.pool import OneProcess
 
 SHARD = 1000  # sentences: at most so many are translated again after a stop
-UNUSABLE = "no translation is whole: they are empty, unfinished, of a part of the sentence, or hold control characters"
+UNUSABLE = msg(
+    "no translation is whole: they are empty, unfinished, of a part of the sentence, or hold control characters"
+)
 _CONTROL = re.compile(r"[\x00-\x08\n-\x1f\x7f-\x9f]")  # sampled bytes may be such, which no training reads
 SENTENCES, TRANSLATIONS = "sentences", "translations"
 
@@ -94,9 +96,9 @@ class PairsFolder:
 
         ConfigError for pairs that were made otherwise, UsageError for a folder with other things in it.
         """
+        check_new_folder(self.path, reads, is_own=PAIRS.is_at)
         known = self._known()
         if known is None:
-            check_new_folder(self.path, reads)
             self.path.mkdir(parents=True, exist_ok=True)
             self._write_mark(identity, {})
             return False
