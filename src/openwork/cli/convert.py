@@ -138,8 +138,8 @@ def prune(
             code="U176",
         )
     folder = usable_bundle(bundle)
-    from openwork.runs.pruning.prune import Wanted, prune_bundle
+    from openwork.runs.pruning.prune import PrunedSizes, prune_bundle
     from openwork.runs.synthetic.corpus import corpus_of
 
-    prune_bundle(folder, Wanted(**wanted), corpus_of(corpus, source, target), out, report, overwrite=overwrite)
+    prune_bundle(folder, PrunedSizes(**wanted), corpus_of(corpus, source, target), out, report, overwrite=overwrite)
     report(f"done: {out}")

@@ -170,6 +170,20 @@ def check(
     print_result(lambda: report_values(checked), lambda: report_lines(checked), as_json=as_json)
 
 
+@dataclass(frozen=True)
+class RuleOptions:
+    """Which faults lose a pair its place."""
+
+    drop: Annotated[list[str] | None, Option(help="Also leave out: escapes, not-nfc, invisible, spaces.")] = None
+    keep: Annotated[
+        list[str] | None,
+        Option(
+            help="Do not leave out: blank, damaged, control, language, copies, lengths, repeated, nearly-repeated "
+            "or apart."
+        ),
+    ] = None
+
+
 @app.command()
 @as_command
 def clean(
@@ -181,14 +195,7 @@ def clean(
     languages: Annotated[
         str | None, Option(help="Such as en-de: also leave out lines in another language (extra languages).")
     ] = None,
-    drop: Annotated[list[str] | None, Option(help="Also leave out: escapes, not-nfc, invisible, spaces.")] = None,
-    keep: Annotated[
-        list[str] | None,
-        Option(
-            help="Do not leave out: blank, damaged, control, language, copies, lengths, repeated, nearly-repeated "
-            "or apart."
-        ),
-    ] = None,
+    rules: RuleOptions,
     folder: Folder = None,
     as_json: AsJson = False,
 ) -> None:
@@ -204,10 +211,10 @@ def clean(
     from openwork.data.check.cleaning import clean as clean_pairs
     from openwork.data.check.report import TRAIN, read_splits, watched
 
-    rules, pair = chosen_rules(drop or [], keep or []), _language_pair(languages)
+    chosen, pair = chosen_rules(rules.drop or [], rules.keep or []), _language_pair(languages)
     pairs = watched(read_splits(corpus, {TRAIN: (source, target)}, folder)[TRAIN], report)
     names = _names_of(corpus, source, target)
-    cleaned = clean_pairs(pairs, names, out, rules, pair, report, (source, target))
+    cleaned = clean_pairs(pairs, names, out, chosen, pair, report, (source, target))
     print_result(cleaned.to_json, cleaned.lines, as_json=as_json)
 
 

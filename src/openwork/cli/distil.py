@@ -11,7 +11,7 @@ from openwork.base.limits import LENGTH
 from openwork.base.outputs import PAIRS, check_new_folder, is_run
 from openwork.cli.options import NAME_ONE, Assignments, DecodingOptions, NamesBundle, given
 from openwork.cli.terminal import print_lines, report
-from openwork.cli.train import LengthOptions, train_new_run
+from openwork.cli.train import LengthOptions, check_length, set_keys, train_for, train_settings
 from openwork.inference.settings import TranslationPrecision
 
 
@@ -63,7 +63,8 @@ def distill(
     from openwork.runs.usable import usable_bundle
 
     if not teacher.bundle:
-        raise UsageError("no teacher was named", hint="name the bundle of the teacher first", code="U032")
+        raise UsageError("no bundle was named", hint=NAME_ONE, code="U032")
+    check_length(length)
     if length.rehearse is not None:
         raise UsageError("--rehearse goes with train", hint="leave it out", code="U167")
     needs_target = teacher.nearest > 1 or teacher.level == "word"
@@ -96,7 +97,7 @@ def distill(
     sections["model"] = student_of(bundle.settings.model, bundle.tokenizers.sizes)
     if teacher.level != "sequence":
         sections["distillation"] = {"teachers": [str(path) for path in paths]}
-    train_new_run(out, sections, assignments or [], length)
+    _train(out, sections, assignments or [], length)
 
 
 def backtranslate(
@@ -132,6 +133,18 @@ def backtranslate(
     plan = back_translation_plan(paths, given(searching), tag, precision)
     print_lines(write_pairs(plan, sentences, out, report, progress).lines())
     report(f"done: openwork train --source {out / 'source.txt'} --target {out / 'target.txt'}")
+
+
+def _train(out: Path, sections: dict[str, Any], assignments: list[str], length: LengthOptions) -> None:
+    """Trains the student, whose other settings follow from the data, or continues."""
+    from openwork.runs.file.resolve import resolve
+
+    steps = [f"training.steps={length.steps}"] if length.steps is not None else []
+    settings = resolve(None, [*assignments, *steps], sections, report).settings
+    if length.minutes is not None:
+        train_for(length.minutes, settings, out, set_keys(assignments), 1)
+    else:
+        train_settings(settings, out, 1)
 
 
 def _is_students(out: Path) -> bool:

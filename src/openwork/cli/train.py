@@ -177,9 +177,9 @@ def train(
     elif instead.preflight:
         _preflight(settings, out, as_json=instead.as_json)
     elif out is not None and length.minutes is not None:
-        _train_for(length.minutes, settings, out, _set_keys(assignments), run.processes)
+        train_for(length.minutes, settings, out, set_keys(assignments), run.processes)
     elif out is not None:
-        _train(settings, out, run.processes)
+        train_settings(settings, out, run.processes)
 
 
 def _modes(plan: PlanOptions, instead: InsteadOptions) -> int:
@@ -196,8 +196,7 @@ def _check(
             hint="give one of them",
             code="U028",
         )
-    if length.steps is not None and length.minutes is not None:
-        raise UsageError("--steps and --minutes are two lengths of one run", hint="give one of them", code="U085")
+    check_length(length)
     if length.minutes is not None and _modes(plan, instead):
         raise UsageError(
             "--minutes is measured when a training begins",
@@ -226,6 +225,11 @@ def _check(
         raise UsageError("--out is missing", hint="name a folder for the run, such as --out en-de", code="U030")
 
 
+def check_length(length: LengthOptions) -> None:
+    if length.steps is not None and length.minutes is not None:
+        raise UsageError("--steps and --minutes are two lengths of one run", hint="give one of them", code="U085")
+
+
 def _check_continued(folder: Path, out: Path | None, length: LengthOptions, given: dict[str, Any]) -> None:
     if not (folder / "run.toml").is_file():
         raise ConfigError(f"{folder}: there is no run", hint="name the folder of a run", code="C106")
@@ -237,7 +241,7 @@ def _check_continued(folder: Path, out: Path | None, length: LengthOptions, give
         )
 
 
-def _set_keys(assignments: list[str] | None) -> frozenset[str]:
+def set_keys(assignments: list[str] | None) -> frozenset[str]:
     """The keys of [training] that the user has set."""
     return frozenset(one.partition("=")[0].strip().removeprefix("training.") for one in assignments or [])
 
@@ -315,39 +319,26 @@ def _change(folder: Path, assignments: list[str], length: LengthOptions, process
         resolve_run(layer)  # raises the error about it
     others = [one for one in assignments if one.partition("=")[0].strip() != "training.steps"]
     settings = resolve_run(read_run(run_folder.settings_file, others, {}))
-    wanted = Wanted(settings, length.steps or steps, length.minutes, _set_keys(assignments))
+    wanted = Wanted(settings, length.steps or steps, length.minutes, set_keys(assignments))
     changed = new_length(run_folder, before, wanted)
     for line in length_lines(changed) if changed.changes else ():
         report(line)
-    _train(changed.after, folder, processes, length=changed)
+    train_settings(changed.after, folder, processes, length=changed)
 
 
-def train_new_run(out: Path, sections: dict[str, Any], assignments: list[str], length: LengthOptions) -> None:
-    """Trains a run of these sections, whose other settings follow from the data, or continues it."""
-    from openwork.runs.file.resolve import resolve
-
-    _check(out, PlanOptions(), InsteadOptions(), length, is_run=False)
-    steps = [f"training.steps={length.steps}"] if length.steps is not None else []
-    settings = resolve(None, [*assignments, *steps], sections, report).settings
-    if length.minutes is not None:
-        _train_for(length.minutes, settings, out, _set_keys(assignments), 1)
-    else:
-        _train(settings, out, 1)
-
-
-def _train_for(minutes: float, settings: "RunSettings", out: Path, kept: frozenset[str], processes: int) -> None:
+def train_for(minutes: float, settings: "RunSettings", out: Path, kept: frozenset[str], processes: int) -> None:
     """Trains for about this many minutes; a run started so keeps its number of updates."""
     from openwork.runs.folder import RunFolder
     from openwork.runs.length import MinutesBudget, with_budget_of_then
 
     then = with_budget_of_then(RunFolder(out), settings, minutes)
     if then is None:
-        _train(settings, out, processes, budget=MinutesBudget(minutes, kept))
+        train_settings(settings, out, processes, budget=MinutesBudget(minutes, kept))
     else:
-        _train(then, out, processes)
+        train_settings(then, out, processes)
 
 
-def _train(
+def train_settings(
     settings: "RunSettings",
     out: Path,
     processes: int,

@@ -16,7 +16,7 @@ from openwork.models.settings import TransformerSettings
 from openwork.models.weights import model_weights, restore_weights
 from openwork.runs.pruning.importance import unit_importance
 from openwork.runs.pruning.layers import renumbered, with_layers
-from openwork.runs.pruning.prune import Wanted, prune_bundle
+from openwork.runs.pruning.prune import PrunedSizes, prune_bundle
 from openwork.runs.pruning.units import with_feedforward, with_heads
 from openwork.runs.pruning.vocabulary import with_vocabulary
 from openwork.runs.synthetic.corpus import corpus_of
@@ -140,7 +140,7 @@ def test_a_pruned_bundle_is_one_that_translates(
     bundle_folder: Path, pair_files: tuple[Path, Path], tmp_path: Path
 ) -> None:
     said: list[str] = []
-    wanted = Wanted(heads=1, feedforward=8, vocabulary=True)
+    wanted = PrunedSizes(heads=1, feedforward=8, vocabulary=True)
     prune_bundle(bundle_folder, wanted, corpus_of(None, *pair_files), tmp_path / "small", said.append)
     small = load_bundle(tmp_path / "small")
     assert (small.settings.model.heads, small.settings.model.head_width) == (1, 8)
@@ -183,4 +183,4 @@ def test_only_transformers_are_pruned(tmp_path: Path, pair_files: tuple[Path, Pa
 
     write_bundle(tmp_path / "other", language_model())
     with pytest.raises(UsageError, match="only Transformers with an encoder and a decoder"):
-        prune_bundle(tmp_path / "other", Wanted(heads=1), corpus_of(None, *pair_files), tmp_path / "out", print)
+        prune_bundle(tmp_path / "other", PrunedSizes(heads=1), corpus_of(None, *pair_files), tmp_path / "out", print)

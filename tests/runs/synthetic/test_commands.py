@@ -43,7 +43,7 @@ def test_a_student_has_its_teachers_vocabulary_and_goes_on_where_it_was(
 
 def test_what_is_not_given_is_asked_for(call: Call, teacher_folder: Path, pair_files: tuple[Path, Path]) -> None:
     source = ["--source", pair_files[0]]
-    told(call("distill", "--out", "out", *source), 2, "no teacher was named")
+    told(call("distill", "--out", "out", *source), 2, "no bundle was named")
     told(call("distill", teacher_folder, "--out", "out"), 2, "name the sentences to translate")
     told(call("distill", teacher_folder, "--out", "out", *source, "--nearest", "2"), 2, "need the targets", "--target")
     told(call("distill", teacher_folder, "--out", "out", *source, "--level", "word"), 2, "need the targets", "--target")

@@ -17,7 +17,7 @@ from openwork.runs.synthetic import pairs as pairs_module
 from openwork.runs.synthetic.backtranslation import back_translated, back_translation_plan
 from openwork.runs.synthetic.corpus import Corpus, corpus_of
 from openwork.runs.synthetic.distillation import distillation_plan, first_target, nearest_target
-from openwork.runs.synthetic.pairs import UNUSABLE, Candidates, Written
+from openwork.runs.synthetic.pairs import UNUSABLE, ModelOutput, NewPair
 from openwork.runs.synthetic.translated import SyntheticPlan, write_pairs
 
 
@@ -117,25 +117,25 @@ def test_a_corpus_by_name_in_both_directions() -> None:
     assert next(backwards.pairs()) == pair[::-1]
 
 
-def candidates(*texts: str, cut: bool = False, sentence: str = "one two three", reference: str = "") -> Candidates:
+def candidates(*texts: str, cut: bool = False, sentence: str = "one two three", reference: str = "") -> ModelOutput:
     """Texts with a question mark at their beginning are unfinished."""
     listed = tuple({"text": text.removeprefix("?"), "finished": not text.startswith("?")} for text in texts)
-    return Candidates(sentence, reference, listed, cut)
+    return ModelOutput(sentence, reference, listed, cut)
 
 
 def test_which_translation_is_taken() -> None:
     sentence = "one two three"
-    assert first_target(candidates("eins zwei", "drei")) == Written(sentence, "eins zwei")
-    assert first_target(candidates("?eins zwei", "drei")) == Written(sentence, "drei")
+    assert first_target(candidates("eins zwei", "drei")) == NewPair(sentence, "eins zwei")
+    assert first_target(candidates("?eins zwei", "drei")) == NewPair(sentence, "drei")
     for unusable in (candidates(""), candidates("?eins"), candidates("eins", cut=True), candidates("a\0")):
-        assert first_target(unusable) == nearest_target(unusable, chrf_metric()) == Written(problem=UNUSABLE)
+        assert first_target(unusable) == nearest_target(unusable, chrf_metric()) == NewPair(problem=UNUSABLE)
     found = candidates("eins zwo drei", "eins zwei drei", "?eins zwei dreie", reference="eins zwei dreie")
-    assert nearest_target(found, chrf_metric()) == Written(sentence, "eins zwei drei")
+    assert nearest_target(found, chrf_metric()) == NewPair(sentence, "eins zwei drei")
 
 
 def test_what_is_left_out_of_back_translations() -> None:
-    assert back_translated(candidates("eins zwei"), "<BT>") == Written("<BT> eins zwei", "one two three")
-    assert back_translated(candidates("eins zwei")) == Written("eins zwei", "one two three")
+    assert back_translated(candidates("eins zwei"), "<BT>") == NewPair("<BT> eins zwei", "one two three")
+    assert back_translated(candidates("eins zwei")) == NewPair("eins zwei", "one two three")
     assert back_translated(candidates("?eins")).problem == UNUSABLE
     assert "repeated" in back_translated(candidates("ja ja ja ja ja")).problem
     assert back_translated(candidates("ja ja ja ja ja", sentence="yes yes yes yes yes")).problem == ""

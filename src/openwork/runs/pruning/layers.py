@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from torch import Tensor
 
-from openwork.base.errors import UsageError
 from openwork.models.settings import TransformerSettings
+from openwork.runs.pruning.units import check_fewer
 
 Weights = Mapping[str, Tensor]
 Loss = Callable[[TransformerSettings, Weights], float]
@@ -21,12 +21,7 @@ def with_layers(
     """
     key = f"{stack}_layers"
     there: int = getattr(settings, key)
-    if count > there or settings.layer_sharing:
-        raise UsageError(
-            f"--{stack}-layers {count}: the model has {1 if settings.layer_sharing else there}",
-            hint="name fewer than there are",
-            code="U171",
-        )
+    check_fewer(f"--{stack}-layers", count, 1 if settings.layer_sharing else there)
 
     def of(kept: Sequence[int]) -> tuple[TransformerSettings, dict[str, Tensor]]:
         return settings.model_copy(update={key: len(kept)}), renumbered(weights, stack, kept)

@@ -44,7 +44,7 @@ Weights = Mapping[str, Tensor]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class PrunedSizes:
     """What the pruned model has; None: what it has now. `vocabulary`: only the pieces that the corpus uses."""
 
     encoder_layers: int | None = None
@@ -55,7 +55,7 @@ class Wanted:
 
 
 def prune_bundle(
-    folder: Path, wanted: Wanted, corpus: Corpus, out: Path, report: Report, *, overwrite: bool = False
+    folder: Path, wanted: PrunedSizes, corpus: Corpus, out: Path, report: Report, *, overwrite: bool = False
 ) -> None:
     """Writes the bundle in `folder` again, smaller; says what stays and what the loss was before and after.
 
@@ -101,7 +101,7 @@ def _pruned(
     weights: Weights,
     tokenizers: TokenizerPair,
     sample: Sequence[TensorBatch],
-    wanted: Wanted,
+    wanted: PrunedSizes,
     report: Report,
 ) -> tuple[TransformerSettings, Weights]:
     for stack in ("encoder", "decoder"):

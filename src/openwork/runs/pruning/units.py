@@ -21,7 +21,7 @@ def with_feedforward(
 
     UsageError for more than there are, and for networks that are no two or three plain matrices.
     """
-    _check("--feedforward", width, settings.feedforward_width)
+    check_fewer("--feedforward", width, settings.feedforward_width)
     if settings.feedforward_rank is not None or settings.feedforward == "convolution":
         raise _not_these("--feedforward", "feed-forward networks of this kind")
     found = dict(weights)
@@ -45,7 +45,7 @@ def with_heads(
 
     UsageError for more than there are, and for attention whose heads are not alike.
     """
-    _check("--heads", heads, settings.heads)
+    check_fewer("--heads", heads, settings.heads)
     if settings.key_value_heads not in (None, settings.heads) or settings.attention == "additive":
         raise _not_these("--heads", "attention of this kind")
     if settings.positions in ("alibi", "relative", "bucketed"):
@@ -73,7 +73,8 @@ def _largest(importance: Tensor, count: int) -> Tensor:
     return importance.topk(count).indices.sort().values
 
 
-def _check(option: str, wanted: int, there: int) -> None:
+def check_fewer(option: str, wanted: int, there: int) -> None:
+    """UsageError for more than there are."""
     if wanted > there:
         raise UsageError(f"{option} {wanted}: the model has {there}", hint="name fewer than there are", code="U171")
 

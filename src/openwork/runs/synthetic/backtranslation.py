@@ -13,7 +13,7 @@ from typing import Any
 from openwork.base.messages import msg
 from openwork.inference.guard import loops
 from openwork.inference.settings import TranslationPrecision
-from openwork.runs.synthetic.pairs import UNUSABLE, Candidates, Written
+from openwork.runs.synthetic.pairs import UNUSABLE, ModelOutput, NewPair
 from openwork.runs.synthetic.translated import SyntheticPlan
 from openwork.text.languages import plain_words
 
@@ -29,17 +29,17 @@ def back_translation_plan(
     return SyntheticPlan(tuple(bundles), dict(options), precision, choose, {"tag": tag, "direction": "back"})
 
 
-def back_translated(found: Candidates, tag: str = "") -> Written:
+def back_translated(found: ModelOutput, tag: str = "") -> NewPair:
     """The pair of the model's text, as the source, and the sentence, as the target; or why there is none."""
     if not found.usable:
-        return Written(problem=UNUSABLE)
+        return NewPair(problem=UNUSABLE)
     text, sentence = found.usable[0], found.sentence
     words = plain_words(text), plain_words(sentence)
     if loops(words[0]) and not loops(words[1]):
-        return Written(problem=msg("a word or phrase is repeated again and again"))
+        return NewPair(problem=msg("a word or phrase is repeated again and again"))
     if words[0] == words[1]:
-        return Written(problem=msg("the translation is a copy of the sentence"))
+        return NewPair(problem=msg("the translation is a copy of the sentence"))
     shorter, longer = sorted(map(len, words))
     if shorter + longer >= LEAST_WORDS and longer > RATIO * shorter:
-        return Written(problem=msg("one side has more than three times the words of the other"))
-    return Written(f"{tag} {text}" if tag else text, sentence)
+        return NewPair(problem=msg("one side has more than three times the words of the other"))
+    return NewPair(f"{tag} {text}" if tag else text, sentence)

@@ -11,7 +11,7 @@ from typing import Any
 
 from openwork.inference.settings import TranslationPrecision
 from openwork.metrics.translation import chrf_metric
-from openwork.runs.synthetic.pairs import UNUSABLE, Candidates, Written
+from openwork.runs.synthetic.pairs import UNUSABLE, ModelOutput, NewPair
 from openwork.runs.synthetic.translated import SyntheticPlan
 
 
@@ -22,14 +22,14 @@ def distillation_plan(bundles: Sequence[Path], nearest: int, precision: Translat
     return SyntheticPlan(tuple(bundles), options, precision, choose, {"nearest": nearest})
 
 
-def first_target(found: Candidates) -> Written:
+def first_target(found: ModelOutput) -> NewPair:
     """The teacher's best translation."""
-    return Written(found.sentence, found.usable[0]) if found.usable else Written(problem=UNUSABLE)
+    return NewPair(found.sentence, found.usable[0]) if found.usable else NewPair(problem=UNUSABLE)
 
 
-def nearest_target(found: Candidates, similarity: Any) -> Written:
+def nearest_target(found: ModelOutput, similarity: Any) -> NewPair:
     """Of the teacher's translations the one with the highest chrF2 of the sentence; of equals the more probable."""
     if not found.usable:
-        return Written(problem=UNUSABLE)
+        return NewPair(problem=UNUSABLE)
     nearest = max(found.usable, key=lambda text: similarity.sentence_score(text, [found.reference]).score)
-    return Written(found.sentence, nearest)
+    return NewPair(found.sentence, nearest)

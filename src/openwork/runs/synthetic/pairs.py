@@ -37,7 +37,7 @@ SENTENCES, TRANSLATIONS = "sentences", "translations"
 
 
 @dataclass(frozen=True)
-class Written:
+class NewPair:
     """A pair for training, or why there is none."""
 
     source: str = ""
@@ -46,7 +46,7 @@ class Written:
 
 
 @dataclass(frozen=True)
-class Candidates:
+class ModelOutput:
     """A sentence, what the corpus has as its other side ("" without one), and the model's translations, best first.
 
     Each translation has its keys as in `openwork translate --json`. Those that are usable are of the whole sentence.
@@ -67,7 +67,7 @@ class Candidates:
         ]
 
 
-Choose = Callable[[Candidates], Written]
+Choose = Callable[[ModelOutput], NewPair]
 
 
 @dataclass(frozen=True)
@@ -96,9 +96,9 @@ class PairsFolder:
 
         ConfigError for pairs that were made otherwise, UsageError for a folder with other things in it.
         """
-        check_new_folder(self.path, reads, is_own=PAIRS.is_at)
         known = self._known()
         if known is None:
+            check_new_folder(self.path, reads)
             self.path.mkdir(parents=True, exist_ok=True)
             self._write_mark(identity, {})
             return False
@@ -176,11 +176,11 @@ class PairsFolder:
             shutil.rmtree(self.path / name)
         return PairsReport(pairs, left_out)
 
-    def _chosen(self, references: Iterable[str], choose: Choose) -> Iterator[Written]:
+    def _chosen(self, references: Iterable[str], choose: Choose) -> Iterator[NewPair]:
         lines = zip(self._lines(SENTENCES), references, self._lines(TRANSLATIONS), strict=True)
         for sentence, reference, line in lines:
             answer = json.loads(line)
-            yield choose(Candidates(sentence, reference, tuple(answer["translations"]), answer["cut"]))
+            yield choose(ModelOutput(sentence, reference, tuple(answer["translations"]), answer["cut"]))
 
     def _lines(self, name: str) -> Iterator[str]:
         for path in sorted(path for path in (self.path / name).iterdir() if path.suffix == ".txt"):

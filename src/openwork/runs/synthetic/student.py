@@ -12,7 +12,7 @@ from openwork.models.families import ModelSettings
 from openwork.models.settings import TransformerSettings
 
 SHARE = 0.25  # of the teacher's operations
-DROPOUT = 0.1  # there is less to learn by heart in what a teacher writes
+DROPOUT = 0.1  # a teacher writes the same of like sentences, so there is less to overfit
 
 
 def student_of(teacher: ModelSettings, sizes: tuple[int, int], share: float = SHARE) -> dict[str, Any]:

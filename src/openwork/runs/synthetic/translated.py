@@ -15,7 +15,7 @@ from openwork.inference.bulk.plan import TranslationPlan
 from openwork.inference.loading import load_bundles
 from openwork.inference.settings import LineSettings, TranslationPrecision, settings_over
 from openwork.runs.synthetic.corpus import Corpus
-from openwork.runs.synthetic.pairs import Candidates, PairsFolder, PairsReport, Written
+from openwork.runs.synthetic.pairs import ModelOutput, NewPair, PairsFolder, PairsReport
 
 SAMPLE = 200  # sentences that are translated first, to tell how long all will take
 Bar = Callable[[int, str], Any]
@@ -32,7 +32,7 @@ class SyntheticPlan:
     bundles: tuple[Path, ...]
     options: dict[str, Any]
     precision: TranslationPrecision
-    choose: Callable[[Candidates], Written]
+    choose: Callable[[ModelOutput], NewPair]
     choosing: dict[str, Any]
 
 
