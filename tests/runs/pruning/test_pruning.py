@@ -177,6 +177,19 @@ def test_what_has_no_such_parts_is_refused() -> None:
             prune(settings, model_weights(model), {}, 1)
 
 
+def test_pieces_of_other_toolkits_stay(tiny_bundle: Bundle) -> None:
+    from openwork.base.errors import UsageError
+    from openwork.text.external.adapted import AdaptedTokenizer
+    from openwork.text.external.library import HuggingFaceTokenizer
+    from openwork.text.pair import TokenizerPair
+    from text.test_labels import bert_library
+
+    theirs = AdaptedTokenizer(HuggingFaceTokenizer(bert_library(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a"], True)))
+    settings, weights = tiny_bundle.settings.model, model_weights(tiny_bundle.model)
+    with pytest.raises(UsageError, match="--vocabulary is for tokenizers that openwork has learnt"):
+        with_vocabulary(settings, weights, TokenizerPair(theirs, theirs), list)
+
+
 def test_only_transformers_are_pruned(tmp_path: Path, pair_files: tuple[Path, Path]) -> None:
     from calling import language_model
     from openwork.base.errors import UsageError
