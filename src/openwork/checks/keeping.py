@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from openwork.base.errors import OpenworkError
 from openwork.base.phrases import AsIs, Joined
 from openwork.base.tasks import task_of
 from openwork.bundles.bundle import Bundle, Golden, load_bundle, write_bundle
+from openwork.bundles.quantised import StoredType, restored, stored
 from openwork.checks.check import Check, LargestDifference, NotApplicable, error_reason
 from openwork.checks.context import Spot, VerifyContext
 from openwork.inference.golden import GOLDEN_TOLERANCE, make_golden
@@ -41,6 +42,20 @@ def written_again(context: VerifyContext) -> LargestDifference:
     changed = ", ".join(name for name, is_changed in parts.items() if is_changed)
     wrong = Joined("these differ after reading again: ", AsIs(changed)) if changed else ""
     return LargestDifference(apart[worst], 0.0, Spot(worst) if apart[worst] else None, wrong)
+
+
+def in_fewer_bits(context: VerifyContext) -> LargestDifference:
+    """What is read from files in bfloat16, int8 and int4 are the rounded weights, to the last bit."""
+    before = model_weights(context.model)
+    apart: dict[str, float] = {}
+    for kind in get_args(StoredType):
+        with TemporaryDirectory(prefix="openwork-") as folder:
+            write_bundle(Path(folder) / kind, context.bundle, kind)
+            after = model_weights(load_bundle(Path(folder) / kind).model)
+        for name, weight in restored(stored(before, kind), kind).items():
+            apart[f"{name} ({kind})"] = float(difference(weight.to(after[name].dtype), after[name]).max())
+    worst = max(apart, key=lambda name: apart[name])
+    return LargestDifference(apart[worst], 0.0, Spot(worst) if apart[worst] else None)
 
 
 def golden(context: VerifyContext) -> LargestDifference:

@@ -1,6 +1,7 @@
-"""Checks of fast translation: products in eight bits, the compiled step, shortlists."""
+"""Checks of fast translation: products in eight bits, the compiled step, shortlists, drafts."""
 
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -10,14 +11,16 @@ from torch import Tensor
 
 from openwork.base.phrases import Joined
 from openwork.base.symbols import SYMBOL_IDS
+from openwork.bundles.quantised import restored, stored
 from openwork.checks.check import Differences, LargestDifference, NotApplicable
 from openwork.checks.context import VerifyContext
-from openwork.checks.searches import TOLERANCE, SmallVocabulary
+from openwork.checks.searches import LONGEST_TARGET, TOLERANCE, SmallVocabulary
 from openwork.checks.ways import Pass, reading
 from openwork.decoding.rescore import score_tokens
-from openwork.decoding.scoring import Hypothesis
+from openwork.decoding.scoring import Hypothesis, allow
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
+from openwork.decoding.speculative import speculative_search
 from openwork.inference.prepared import can_be_prepared
 from openwork.inference.prepared.layers import Make
 from openwork.inference.prepared.native import NativeTransformer, can_be_native, problem
@@ -26,6 +29,7 @@ from openwork.inference.prepared.transformer import PreparedTransformer
 from openwork.inference.shortlists import Shortlist, in_whole_vocabulary
 from openwork.models.interfaces import StepModel
 from openwork.models.seq2seq import Transformer
+from openwork.models.weights import model_weights, restore_weights
 
 # Tolerances, as shares of the standard deviation of the logits at a position.
 EIGHT_BITS = 0.25  # rounding to 255 steps in every product
@@ -91,6 +95,33 @@ def shortlisted(context: VerifyContext) -> LargestDifference:
             ]
         number = apart.index(max(apart))
         differences.add(max(apart), partial(context.spot_of_target, context.probes[number], number, 0))
+    return differences.result()
+
+
+def drafted(context: VerifyContext) -> LargestDifference:
+    """What greedy search finds with a draft are at each place the most probable tokens, by teacher forcing.
+
+    The draft is the model itself with its weights in four bits, which agrees with it often and not always.
+    """
+    if not can_be_prepared(context.model):
+        raise NotApplicable("it translates with the model as it is, which takes no steps back")
+    model = context.model
+    assert isinstance(model, Transformer)
+    small = deepcopy(model)
+    restore_weights(small, restored(stored(model_weights(model), "int4"), "the draft"), "the draft")
+    ways = PreparedTransformer(model), PreparedTransformer(small)
+    greedy = DecodingSettings(beam=1, maximum_length=context.within(LONGEST_TARGET))
+    differences = Differences(TOLERANCE)
+    for number, probe in enumerate(context.probes):
+        one = reading(context, [probe])
+        found = speculative_search(*ways, one.source, one.lengths, greedy)
+        outputs = [*found.tokens, SYMBOL_IDS.end] if found.finished else list(found.tokens)
+        forced = reading(context, [replace(probe, target=(SYMBOL_IDS.start, *outputs[:-1]))])
+        logits = allow(forced.logits()[0])
+        chosen = logits.gather(1, torch.tensor(outputs)[:, None])[:, 0]
+        apart = logits.amax(-1) - chosen
+        place = int(apart.argmax())
+        differences.add(float(apart[place]), partial(context.spot_of_target, probe, number, place))
     return differences.result()
 
 

@@ -30,10 +30,12 @@ CHECKS: tuple[Check, ...] = (
     Check("eight-bits", "int8 = float32, nearly", translating.eight_bits, (*SOUND, "prepared")),
     Check("compiled-step", "the compiled int8 step = its formula", translating.compiled_step, (*SOUND, "prepared")),
     Check("shortlist", "a shortlist = the rest forbidden", translating.shortlisted, (*SOUND, "prepared")),
+    Check("draft", "greedy search with a draft = without", translating.drafted, (*SOUND, "prepared")),
     Check("compiled", "compiled = eager", ways.compiled, ("finite",)),
     Check("scores", "a search's scores = rescored", searches.rescored, (*STEPS, "batch", "padding")),
     Check("beam", "a beam of full width = exhaustive", searches.exhaustive, (*STEPS, "scores")),
     Check("written-again", "written and read again = the same", keeping.written_again, ("finite",)),
+    Check("fewer-bits", "files in fewer bits = rounded", keeping.in_fewer_bits, ("finite", "written-again")),
     Check("golden", "golden examples are unchanged", keeping.golden),
 )
 

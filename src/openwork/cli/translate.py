@@ -47,6 +47,9 @@ class LineOptions:
         Option(help="Number type of the matrix products; auto: the fastest on this machine."),
     ] = None
     shortlist: Annotated[Path | None, Option(help="A file of openwork shortlist: search only its pieces.")] = None
+    draft: Annotated[
+        Path | None, Option(help="With --beam 1: a small bundle of the same vocabulary, which proposes pieces.")
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -157,8 +160,9 @@ def translate(
     bundles = load_bundles(paths)
     settle = settings_for_streaming if asked.stream else settings_with_options
     decoding = settle(bundles[0].settings.decoding, options, origins)
+    draft = None if asked.draft is None else usable_bundle(asked.draft)
     if is_document:
-        translator = translator_of(bundles, decoding, asked.precision, asked.shortlist)
+        translator = translator_of(bundles, decoding, asked.precision, asked.shortlist, draft)
         from openwork.inference.documents.local import LocalTranslator
 
         languages = bundles[0].settings.source_language, bundles[0].settings.target_language
@@ -170,7 +174,7 @@ def translate(
 
         _translate_folder(TranslationPlan.of(paths, asked, decoding, count), bundles, folders, ray.pool())
         return
-    translator = translator_of(bundles, decoding, asked.precision, asked.shortlist)
+    translator = translator_of(bundles, decoding, asked.precision, asked.shortlist, draft)
     lines_filter = streaming_filter(translator) if asked.stream else filter_for(translator, bundles[0], asked, count)
     answer_stream(lines_filter, report, read=read)
 

@@ -31,11 +31,15 @@ def translator_of(
     decoding: DecodingSettings,
     precision: TranslationPrecision = "float32",
     shortlist: Path | None = None,
+    draft: Path | None = None,
 ) -> BatchTranslator:
     """The translator of one bundle, or of an ensemble: the mean of the bundles' probabilities.
 
-    `shortlist`: a file; the search is limited to its pieces. UsageError for models that cannot do that.
+    `shortlist`: a file; the search is limited to its pieces. `draft`: a bundle whose model proposes what greedy search
+    checks. UsageError for models that cannot do that, BundleError for a draft of another vocabulary.
     """
+    if draft is not None:
+        return _drafted(bundles, decoding, precision, shortlist, draft)
     if len(bundles) == 1:
         only = None if shortlist is None else read_shortlist(shortlist, bundles[0].tokenizers)
         made = BatchTranslator(bundles[0].model, bundles[0].tokenizers, decoding, precision=precision, shortlist=only)
@@ -50,3 +54,28 @@ def translator_of(
         )
     together = Ensemble([bundle.model for bundle in bundles]).eval()
     return BatchTranslator(together, bundles[0].tokenizers, decoding, precision=precision)
+
+
+def _drafted(
+    bundles: Sequence[Bundle],
+    decoding: DecodingSettings,
+    precision: TranslationPrecision,
+    shortlist: Path | None,
+    draft: Path,
+) -> BatchTranslator:
+    if decoding.beam != 1 or decoding.samples or shortlist is not None or len(bundles) > 1:
+        raise UsageError(
+            "--draft goes with greedy search by one model",
+            why="what a draft proposes is kept where greedy search would have chosen it",
+            hint="add --beam 1, and leave out --samples, --shortlist and further bundles; or leave --draft out",
+            code="U178",
+        )
+    small = load_bundle(draft)
+    if small.tokenizers.fingerprint != bundles[0].tokenizers.fingerprint:
+        raise BundleError(
+            f"{draft}: the draft has another vocabulary than the model",
+            why="what it proposes must be pieces of the model",
+            hint="openwork distill trains a model with the vocabulary of another",
+            code="B082",
+        )
+    return BatchTranslator(bundles[0].model, bundles[0].tokenizers, decoding, precision=precision, draft=small.model)

@@ -44,6 +44,9 @@ class LineSettings(Settings):
     shortlist: Path | None = option(
         None, "what openwork shortlist wrote, relative to this file: only these pieces are looked at"
     )
+    draft: Path | None = option(
+        None, "bundle of a small model with the same vocabulary, relative to this file; it proposes, this one checks"
+    )
 
 
 class TranslationSettings(LineSettings):
@@ -67,7 +70,7 @@ def read_translation_file(path: Path) -> TranslationFile:
     given = build(TranslationSettings, layer.mapping, layer.origins)
     values: dict[str, Any] = {key: getattr(given, key) for key in LineSettings.model_fields}
     values["bundle"] = tuple(path.parent / bundle for bundle in given.bundle)
-    for key in ("terms", "shortlist"):
+    for key in ("terms", "shortlist", "draft"):
         values[key] = None if values[key] is None else path.parent / values[key]
     decoding = given.decoding.model_dump(mode="json", exclude_unset=True)
     return TranslationFile(LineSettings(**values), decoding, layer.origins)

@@ -19,6 +19,7 @@ from openwork.decoding.search import decode
 from openwork.decoding.search_recorder import SearchRecorder
 from openwork.decoding.settings import DecodingSettings, TranscriptSettings
 from openwork.inference.batches import batches, batches_of
+from openwork.inference.drafts import Drafts
 from openwork.inference.engine import Engine, TranslationPrecision
 from openwork.inference.prepared.transformer import PreparedTransformer
 from openwork.inference.requests import NOTHING, Constrainer, Request, opening_of
@@ -88,8 +89,11 @@ class BatchTranslator:
         precision: TranslationPrecision = "float32",
         shortlist: Shortlist | None = None,
         transcript: TranscriptSettings | None = None,
+        draft: SequenceModel | None = None,
     ) -> None:
+        """`draft`: a small model of the same vocabulary, which proposes what greedy search checks."""
         self.engine = Engine(model, precision)
+        self.drafts = None if draft is None else Drafts(self.engine, draft)
         self.batch_tokens, self.least_tokens = BATCH_TOKENS, LEAST_TOKENS
         self.shortlist, self.opening = shortlist, opening_of(transcript)
         self.tokenizers = tokenizers
@@ -254,7 +258,10 @@ class BatchTranslator:
         given = constraints if any(one != UNCONSTRAINED for one in constraints) else None
         with torch.inference_mode(), self.engine.computing():
             ids, lengths = self.sources.padded([source.ids for source in sources], self.device)
-            if self.shortlist is None or given or on_token or recorder or not isinstance(model, PreparedTransformer):
+            is_plain = settings.beam == 1 and not (settings.samples or given or on_token or recorder)
+            if self.drafts is not None and is_plain:
+                found = self.drafts.search(ids, lengths, settings)
+            elif self.shortlist is None or given or on_token or recorder or not isinstance(model, PreparedTransformer):
                 found = decode(
                     model, ids, lengths, settings, constraints=given, on_token=on_token, given_up=sentences_given_up,
                     recorder=recorder,

@@ -34,7 +34,7 @@ class TranslationPlan:
         """The plan with absolute paths, since a worker may run in another folder."""
         files = {
             name: None if path is None else path.resolve()
-            for name, path in (("terms", lines.terms), ("shortlist", lines.shortlist))
+            for name, path in (("terms", lines.terms), ("shortlist", lines.shortlist), ("draft", lines.draft))
         }
         return cls(tuple(path.resolve() for path in bundles), lines.model_copy(update=files), decoding, count)
 
@@ -43,7 +43,7 @@ class TranslationPlan:
 
         Each search takes one thread, so that no sum depends on the number of cores, and no byte on where it was made.
         """
-        translator = translator_of(bundles, self.decoding, self.lines.precision, self.lines.shortlist)
+        translator = translator_of(bundles, self.decoding, self.lines.precision, self.lines.shortlist, self.lines.draft)
         translator.engine.one_thread_each = True
         lines = self.lines.model_copy(update={"precision": translator.engine.precision})
         return replace(self, lines=lines), ShardTranslator(
@@ -62,12 +62,12 @@ class TranslationPlan:
 
     def reads(self, source: Path) -> list[Path | None]:
         """All paths that a translation of the folder `source` reads."""
-        return [source, *self.bundles, self.lines.terms, self.lines.shortlist]
+        return [source, *self.bundles, self.lines.terms, self.lines.shortlist, self.lines.draft]
 
     def identity(self, column: str | None) -> dict[str, Any]:
         """All that a translation depends on, as JSON: with one value changed the bytes may be others."""
         bundles = [sha256_values(read_manifest(find_bundle(path))["sha256"]) for path in self.bundles]
-        lines = self.lines.model_dump(mode="json", exclude={"bundle", "terms", "shortlist", "stream"})
+        lines = self.lines.model_dump(mode="json", exclude={"bundle", "terms", "shortlist", "draft", "stream"})
         files = {
             name: None if path is None else sha256_file(path)
             for name, path in (("terms", self.lines.terms), ("shortlist", self.lines.shortlist))

@@ -29,16 +29,17 @@ class Past:
     def rows(self) -> int:
         return self.buffers[0][0].shape[1]
 
-    def with_room(self, position: int) -> "Past":
-        """A past with `position` free: this one, unless it is full or another state has continued from here."""
-        if self.written == position < self.buffers[0][0].shape[0]:
+    def with_room(self, position: int, count: int = 1) -> "Past":
+        """A past with `count` positions free from `position` on: this one, unless it is full or another state has
+        continued from here."""
+        if self.written == position and position + count <= self.buffers[0][0].shape[0]:
             return self
-        return self.select(None, position)
+        return self.select(None, position, count)
 
-    def select(self, rows: Int[Tensor, "rows"] | None, positions: int) -> "Past":
-        """A copy of the first positions of the given rows, or of all rows."""
+    def select(self, rows: Int[Tensor, "rows"] | None, positions: int, more: int = 1) -> "Past":
+        """A copy of the first positions of the given rows, or of all rows, with space for `more`."""
         # a multiple, so that successive buffers have one size and reuse their pages
-        room = (positions // ROOM + 1) * ROOM
+        room = ((positions + more - 1) // ROOM + 1) * ROOM
         return Past([(_copied(k, positions, room, rows), _copied(v, positions, room, rows)) for k, v in self.buffers],
                     positions)  # fmt: skip
 
@@ -104,9 +105,24 @@ class PreparedState:
         """The given rows, in the given order; a row may come several times."""
         return self._with_sentences(rows)._with_rows(rows)
 
-    def after_step(self, past: Past) -> "PreparedState":
-        """The state when the next position is written into `past`."""
-        return replace(self, past=past, position=self.position + 1)
+    def after_step(self, past: Past, count: int = 1) -> "PreparedState":
+        """The state when the next `count` positions are written into `past`."""
+        return replace(self, past=past, position=self.position + count)
+
+    def alone(self) -> "PreparedState":
+        """The state of one row with its keys, values and memory in buffers of their own."""
+        if self.rows is None and self.sentences is None and self.past.rows == self.memory.sentences == 1:
+            return self
+        first = torch.zeros(1, dtype=torch.int64)
+        memory = self.memory.select(first if self.sentences is None else self.sentences)
+        past = self.past.select(first if self.rows is None else self.rows, self.position)
+        return PreparedState(memory, past, position=self.position)
+
+    def cut(self, position: int) -> "PreparedState":
+        """The state as it was before this position; what came after it is written over, so no other state may go on
+        from there."""
+        self.past.written = position
+        return replace(self, position=position)
 
     def _with_sentences(self, rows: Tensor) -> "PreparedState":
         if self.memory.sentences == 1 and self.sentences is None:  # all rows are that sentence's
@@ -154,6 +170,20 @@ def attend_to_past(
     scores = torch.bmm(query.view(rows * heads, 1, -1), keys.permute(1, 2, 0))
     weights = scores.view(rows * heads, positions).t().contiguous().softmax(0).t().contiguous()
     return torch.bmm(weights.unsqueeze(1), values.transpose(0, 1)).view(rows, -1)
+
+
+def attend_in_order(
+    query: Float[Tensor, "new queries_width"],
+    key: Float[Tensor, "position queries_width"],
+    value: Float[Tensor, "position values_width"],
+    heads: int,
+) -> Float[Tensor, "new values_width"]:
+    """The last positions of one row attend to all before them and to themselves."""
+    new, positions = query.shape[0], key.shape[0]
+    queries, keys, values = (part.unflatten(-1, (heads, -1)).transpose(0, 1) for part in (query, key, value))
+    later = torch.ones(new, positions, dtype=torch.bool).triu(positions - new + 1)
+    scores = torch.bmm(queries, keys.transpose(1, 2)).masked_fill(later, -torch.inf)
+    return torch.bmm(scores.softmax(-1), values).transpose(0, 1).flatten(1)
 
 
 def attend_to_memory(

@@ -16,6 +16,7 @@ from openwork.inference.prepared.caches import (
     Past,
     PreparedMemory,
     PreparedState,
+    attend_in_order,
     attend_to_memory,
     attend_to_past,
     padded_size,
@@ -144,6 +145,16 @@ class PreparedSelfAttention:
         found = attend_to_past(query, keys[: position + 1], values[: position + 1], self.heads)
         return self.output(found if rows is None else found.index_select(0, rows))
 
+    def steps(
+        self, x: Float[Tensor, "new width"], cache: tuple[Tensor, Tensor], position: int
+    ) -> Float[Tensor, "new after"]:
+        """The next positions of the only row, all at once; they are written into the cache."""
+        query, key, value = self.project(x).split(self.widths, -1)
+        keys, values = cache
+        end = position + x.shape[0]
+        keys[position:end, 0], values[position:end, 0] = key, value
+        return self.output(attend_in_order(query, keys[:end, 0], values[:end, 0], self.heads))
+
 
 class PreparedCrossAttention:
     """Attends to memories, of which keys and values were computed when they were read."""
@@ -188,7 +199,7 @@ class PreparedEncoderLayer:
 
 
 class PreparedDecoderLayer:
-    """Self-attention, cross-attention and feed-forward network, for one new position of each row."""
+    """Self-attention, cross-attention and feed-forward network, for one new position of each row, or several of one."""
 
     def __init__(self, layer: DecoderLayer, make: Make) -> None:
         self.self_attention = PreparedSelfAttention(layer.self_attention, make)
@@ -199,10 +210,17 @@ class PreparedDecoderLayer:
         self.feedforward_wiring = PreparedConnection(layer.feedforward_wiring, make)
 
     def step(
-        self, x: Float[Tensor, "rows width"], number: int, past: Past, state: PreparedState
+        self, x: Float[Tensor, "rows width"], number: int, past: Past, state: PreparedState, *, together: bool = False
     ) -> tuple[Float[Tensor, "rows after"], Float[Tensor, "sentence head queries source"]]:
-        """Layer `number` of its stack; returns also the weights of the cross-attention."""
-        made = self.self_attention.step(self.self_wiring.before(x), past.buffers[number], state.position, state.rows)
+        """Layer `number` of its stack; returns also the weights of the cross-attention.
+
+        `together`: the rows of `x` are positions of the only row, one after another.
+        """
+        own, cache = self.self_wiring.before(x), past.buffers[number]
+        if together:
+            made = self.self_attention.steps(own, cache, state.position)
+        else:
+            made = self.self_attention.step(own, cache, state.position, state.rows)
         x = self.self_wiring.after(x, made)
         inside = self.cross_wiring.before(x)
         made, weights = self.cross_attention.step(inside, state.memory.layers[number], state.memory, state.sentences)

@@ -110,12 +110,32 @@ class PreparedTransformer:
     def step(
         self, tokens: Int[Tensor, "rows positions"], state: PreparedState
     ) -> tuple[Float[Tensor, "rows positions vocabulary"], PreparedState]:
-        """The logits after each token; several positions are computed one after the other."""
+        """The logits after each token; several positions are computed at once where there is one row."""
+        if self._can_join(tokens):
+            return self._together(tokens, state)
         made = []
         for column in tokens.unbind(1):
             logits, state, _ = self._advance(column, state, attends=False)
             made.append(logits)
         return made[0].unsqueeze(1) if len(made) == 1 else torch.stack(made, dim=1), state
+
+    def _can_join(self, tokens: Int[Tensor, "rows positions"]) -> bool:
+        return tokens.shape[0] == 1 < tokens.shape[1]
+
+    def _together(
+        self, tokens: Int[Tensor, "one positions"], state: PreparedState
+    ) -> tuple[Float[Tensor, "one positions vocabulary"], PreparedState]:
+        """A step whose matrix products have all positions as their rows."""
+        count = tokens.shape[1]
+        state = state.alone()
+        past = state.past.with_room(state.position, count)
+        x = self._embedded(tokens[0], state.position, count)
+        for number, layer in enumerate(self.layers):
+            x, _ = layer.step(x, number, past, state, together=True)
+        past.written = state.position + count
+        x = self.decoder_norm(x)
+        logits = self.output(x if self.narrow is None else self.narrow(x))
+        return logits[None], state.after_step(past, count)
 
     def attend(
         self, tokens: Int[Tensor, "rows positions"], state: PreparedState
@@ -145,8 +165,9 @@ class PreparedTransformer:
         live = mean if state.sentences is None else mean.index_select(0, state.sentences)
         return logits, state.after_step(past), live.flatten(0, 1)[:, : state.memory.size]
 
-    def _embedded(self, tokens: Int[Tensor, "rows"], place: int) -> Float[Tensor, "rows width"]:
-        return _placed(functional.embedding(tokens, self.table), self.scale, self.target_positions, place)
+    def _embedded(self, tokens: Int[Tensor, "rows"], place: int, count: int = 1) -> Float[Tensor, "rows width"]:
+        """`count`: positions that the tokens have, one for all rows or one each."""
+        return _placed(functional.embedding(tokens, self.table), self.scale, self.target_positions, place, count)
 
 
 def _alike(lengths: Sequence[int]) -> Iterator[slice]:
@@ -167,11 +188,11 @@ def _some_outputs(make: Make, weight: Tensor, bias: Tensor | None, which: Tensor
     return make(weight[which], None if bias is None else bias[which])
 
 
-def _placed(x: Float[Tensor, "rows width"], scale: float, positions: Positions, place: int) -> Tensor:
-    """Scaled embeddings with the position of all of these rows."""
+def _placed(x: Float[Tensor, "rows width"], scale: float, positions: Positions, place: int, count: int) -> Tensor:
+    """Scaled embeddings with the position of all of these rows, or the `count` positions from there on."""
     if isinstance(positions, NormalisedPositions):
-        return positions.norm(_placed(x, scale, positions.added, place))
+        return positions.norm(_placed(x, scale, positions.added, place, count))
     if isinstance(positions, NoPositions):
         return x * scale
     assert isinstance(positions, SinusoidalPositions | LearnedPositions)
-    return torch.add(positions.rows(place, place + 1), x, alpha=scale)
+    return torch.add(positions.rows(place, place + count), x, alpha=scale)

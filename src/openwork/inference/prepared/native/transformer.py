@@ -42,7 +42,7 @@ class SharingState(PreparedState):
     had its place. Torch would have to gather the keys, which costs as much as moving them; step.cpp follows the table.
     """
 
-    def after_step(self, past: Past, rows: int = 0) -> "SharingState":
+    def after_rows(self, past: Past, rows: int) -> "SharingState":
         """The state after `rows` rows have written the next position into `past`, each at its own place."""
         table = None if self.rows is None else torch.cat([self.rows, torch.arange(rows)[None]])
         return replace(self, past=past, position=self.position + 1, rows=table)
@@ -113,6 +113,9 @@ class NativeTransformer(PreparedTransformer):
     def _prepare_steps(self, model: Transformer, make: Make) -> None:
         self.decoder = NativeDecoder(model)
 
+    def _can_join(self, tokens: Tensor) -> bool:
+        return False  # a call of step.cpp is one position
+
     def among(self, pieces: Int[Tensor, "pieces"]) -> "NativeTransformer":
         """The same model with these target pieces as vocabulary: a token is the place of its piece among them."""
         fewer = copy(self)
@@ -144,7 +147,7 @@ class NativeTransformer(PreparedTransformer):
         past = with_room(state.past, state.position, rows)
         logits, attended = self.decoder.step(self._embedded(tokens, state.position), past, state, attends)
         past.written = state.position + 1
-        return logits, state.after_step(past, rows), attended
+        return logits, state.after_rows(past, rows), attended
 
 
 class NativeDecoder:
