@@ -74,6 +74,7 @@ def test_a_draft_that_agrees_saves_steps() -> None:
     assert counted.steps == 1 + 1 + 1 + 2 + 1  # 5, 7, 9, 9 and 9 tokens, then the last one
 
 
+@torch.no_grad()
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_several_positions_at_once_are_the_same_one_by_one(kind: dict[str, object]) -> None:
     """Also behind a search that has dropped and reordered rows, and across the end of a buffer."""
@@ -94,6 +95,7 @@ def test_several_positions_at_once_are_the_same_one_by_one(kind: dict[str, objec
         torch.testing.assert_close(torch.cat([first, rest], dim=1), torch.stack(expected, dim=1), atol=1e-4, rtol=1e-4)
 
 
+@torch.no_grad()
 def test_a_state_that_goes_back_forgets_what_came_after() -> None:
     model = PreparedTransformer(made(3))
     source, lengths = torch.tensor([[5, 6, 3]]), torch.tensor([3])

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from openwork.data.batching import assemble
 from openwork.data.store import TokenStore
-from openwork.machine.workers import LEAST_TOKENS, Workers, choose_workers
+from openwork.machine import available
+from openwork.machine.workers import LEAST_TOKENS, Workers, choose_threads, choose_workers, using_threads
 from openwork.models.families import ModelSettings
 from openwork.models.recurrent_settings import RecurrentLabelsSettings, RecurrentSettings
 from openwork.models.weights import model_weights
@@ -150,3 +151,16 @@ def test_who_keeps_something_made_of_the_weights_sees_an_update(store: TokenStor
     before = [weight._version for weight in training.model.parameters()]
     training.go(settings, Progress())
     assert all(weight._version > was for weight, was in zip(training.model.parameters(), before, strict=True))
+
+
+def test_a_training_has_the_threads_whose_cores_are_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(available.os, "sched_getaffinity", lambda _: {0, 2, 3}, raising=False)
+    for busy, free in (([0, 100, 0, 0], 3), ([100, 0, 0, 10], 2), ([60, 0, 0, 0], 2), ([100] * 4, 1)):
+        monkeypatch.setattr(available.psutil, "cpu_percent", lambda interval, percpu, busy=busy: busy)
+        with using_threads(4):
+            assert choose_threads(None, CPU) == free
+        with using_threads(1):
+            assert choose_threads(None, CPU) == 1
+    assert choose_threads(3, CPU) == 3
+    assert choose_threads(None, CPU, processes=2) is None
+    assert choose_threads(None, torch.device("cuda")) is None

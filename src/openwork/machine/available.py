@@ -86,6 +86,19 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+WATCHED = 0.2  # seconds
+
+
+def free_cores() -> int:
+    """Of the cores that this process may use, about how many were idle in the last fifth of a second; at least one.
+
+    To be asked before anything is computed here: what this process does counts as busy.
+    """
+    own = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
+    busy = psutil.cpu_percent(WATCHED, percpu=True)
+    return max(1, round(sum(1 - busy[core] / 100 for core in own if core < len(busy))))
+
+
 def check_memory(weights: int, free: int) -> None:
     """OpenworkError where a model's weights alone, of four bytes each, take more than the free memory."""
     if 4 * weights > free:

@@ -8,15 +8,28 @@ share the weights; torch releases Python's lock while it computes.
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TypeVar
 
 import torch
+
+from openwork.machine.available import free_cores
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 LEAST_TOKENS = 1024  # of a worker's part; with fewer the cost per batch of a worker exceeds its gain
+
+
+def choose_threads(wanted: int | None, device: torch.device, processes: int = 1) -> int | None:
+    """`wanted`, or as many as torch has, at most the cores that are free now; None: torch's, for a GPU or processes.
+
+    Sums depend on the number of threads, so a run keeps its own.
+    """
+    threads = torch.get_num_threads()
+    if wanted is not None or device.type != "cpu" or processes > 1:
+        return wanted
+    return threads if threads == 1 else min(threads, free_cores())
 
 
 def choose_workers(wanted: int | None, tokens: int, device: torch.device, processes: int = 1) -> int:
@@ -69,15 +82,20 @@ class Workers:
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
+def using_threads(count: int | None) -> Iterator[None]:
+    """A context in which torch uses so many threads; None: as many as it did."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(count or threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def one_thread() -> AbstractContextManager[None]:
     """A context in which torch uses one thread.
 
     A search of few rows consists of small operations, where threads gain nothing and wait for each other: on a busy
     machine a sentence took seconds instead of milliseconds.
     """
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
+    return using_threads(1)

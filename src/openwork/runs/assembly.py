@@ -20,7 +20,7 @@ from openwork.machine.available import check_memory, free_memory
 from openwork.machine.device import choose_device, choose_products
 from openwork.machine.precision import PrecisionName, choose_precision
 from openwork.machine.processes import ALONE, Processes
-from openwork.machine.workers import choose_workers
+from openwork.machine.workers import choose_threads, choose_workers, using_threads
 from openwork.models.build import build_model
 from openwork.models.interfaces import SequenceModel, count_weights
 from openwork.models.label_model import LabelModel
@@ -71,14 +71,21 @@ def settle_computing(
 def resolve_computing(
     settings: RunSettings, folder: RunFolder | None, device: torch.device, processes: Processes = ALONE
 ) -> RunSettings:
-    """The settings with precision and workers decided, for all processes; a continued run keeps its first decision."""
+    """The settings with threads, workers and precision decided, for all processes.
+
+    A continued run keeps its first decision.
+    """
     before = folder.read_settings() if folder is not None else None
     known = before.training if before is not None else settings.training
     wanted = settings.training
+    threads = choose_threads(wanted.threads or known.threads, device, processes.count)
     precision = choose_precision(known.precision if wanted.precision == "auto" else wanted.precision, device)
-    chosen = choose_workers(wanted.workers or known.workers, settings.batches.tokens, device, processes.count)
+    with using_threads(threads):
+        chosen = choose_workers(wanted.workers or known.workers, settings.batches.tokens, device, processes.count)
     workers = 1 if settings.needs_whole_batches else chosen
-    training = wanted.model_copy(update=processes.from_first({"precision": precision, "workers": workers}))
+    training = wanted.model_copy(
+        update=processes.from_first({"precision": precision, "workers": workers, "threads": threads})
+    )
     return settings.model_copy(update={"training": training})
 
 

@@ -14,6 +14,7 @@ from openwork.base.printing import json_text
 from openwork.base.records import RecordWriter
 from openwork.data.sources import languages_of
 from openwork.machine.processes import ALONE, Processes
+from openwork.machine.workers import using_threads
 from openwork.runs.agreement import check_alike
 from openwork.runs.assembly import TrainingSetup, prepare_training, settle_computing
 from openwork.runs.corpus import Report, RunCorpus
@@ -66,11 +67,17 @@ def train_bundle(
         check_alike(settings, processes)
         settings, device = settle_computing(settings, folder, processes)
         with folder.locked(settings, length) if processes.is_first else nullcontext() as lock:
-            setup = prepare_training(settings, folder, device, report, corpus, processes)
-            if budget is not None and setup.progress.step == 0:
-                settings = within(budget, setup, report)
-                setup = prepare_training(settings, folder, device, lambda line: None, setup.corpus, processes)
-            return _train_prepared(lock, setup, report, watchers)
+            threads = settings.training.threads
+            if threads is not None and threads < torch.get_num_threads():
+                report(
+                    f"threads: {threads} of {torch.get_num_threads()}, for other programs had the other cores when it began"
+                )
+            with using_threads(threads):
+                setup = prepare_training(settings, folder, device, report, corpus, processes)
+                if budget is not None and setup.progress.step == 0:
+                    settings = within(budget, setup, report)
+                    setup = prepare_training(settings, folder, device, lambda line: None, setup.corpus, processes)
+                return _train_prepared(lock, setup, report, watchers)
 
 
 def _train_prepared(

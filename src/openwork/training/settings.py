@@ -65,6 +65,11 @@ class TrainingSettings(Settings):
     precision: Literal["auto", "float32", "bfloat16"] = option(
         "auto", "type of the matrix products; auto measures which is faster here"
     )
+    threads: ThreadCount | None = option(
+        None,
+        "threads of a processor; by itself as many as there are cores that no other program uses when the run begins: "
+        "threads wait for the slowest, so with a core that is taken two are slower than one",
+    )
     workers: ThreadCount | None = option(
         None,
         "parts of every batch, each computed by a thread of its own, those of all processes together; by "
