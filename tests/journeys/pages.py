@@ -11,6 +11,7 @@ HOW_TO = (
     "README.md",
     "docs/install.md",
     "docs/translator.md",
+    "docs/smaller.md",
     "docs/recipes.md",
     "docs/clusters.md",
     "docs/bulk.md",

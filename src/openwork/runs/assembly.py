@@ -83,9 +83,8 @@ def resolve_computing(
     with using_threads(threads):
         chosen = choose_workers(wanted.workers or known.workers, settings.batches.tokens, device, processes.count)
     workers = 1 if settings.needs_whole_batches else chosen
-    training = wanted.model_copy(
-        update=processes.from_first({"precision": precision, "workers": workers, "threads": threads})
-    )
+    decided = {"precision": precision, "workers": workers, "threads": threads}
+    training = wanted.model_copy(update=processes.from_first(decided))
     return settings.model_copy(update={"training": training})
 
 

@@ -69,9 +69,8 @@ def train_bundle(
         with folder.locked(settings, length) if processes.is_first else nullcontext() as lock:
             threads = settings.training.threads
             if threads is not None and threads < torch.get_num_threads():
-                report(
-                    f"threads: {threads} of {torch.get_num_threads()}, for other programs had the other cores when it began"
-                )
+                count = torch.get_num_threads()
+                report(f"threads: {threads} of {count}; other programs had the other cores at its start")
             with using_threads(threads):
                 setup = prepare_training(settings, folder, device, report, corpus, processes)
                 if budget is not None and setup.progress.step == 0:
