@@ -39,6 +39,9 @@ class TeacherOptions:
         int, Option(min=1, max=LENGTH, help="Of so many translations take the nearest to the given target.")
     ] = 1
     precision: Annotated[TranslationPrecision, Option(help="Number type in which the teacher translates.")] = "float32"
+    from_bundle: Annotated[
+        Path | None, Option(help="The student goes on from this bundle, such as the pruned teacher.")
+    ] = None
 
 
 def distill(
@@ -57,6 +60,8 @@ def distill(
     openwork distill en-de --source train.en --valid-source valid.en --valid-target valid.de --out small
 
     openwork distill multi30k --corpus multi30k-en-de --nearest 4 --minutes 20 --out small
+
+    openwork distill en-de --from-bundle pruned --source train.en --out small
     """
     from openwork.cli.progress import progress
     from openwork.runs.synthetic.corpus import corpus_of
@@ -93,8 +98,12 @@ def distill(
         plan = distillation_plan(paths, teacher.nearest, teacher.precision)
         print_lines(write_pairs(plan, corpus, pairs, report, progress).lines())
         data |= {"source": str(pairs / "source.txt"), "target": str(pairs / "target.txt")}
-    sections: dict[str, Any] = {"data": data, "text": vocabulary_of(paths[0], bundle)}
-    sections["model"] = student_of(bundle.settings.model, bundle.tokenizers.sizes)
+    sections: dict[str, Any] = {"data": data}
+    if teacher.from_bundle is not None:
+        sections["fine_tuning"] = {"from_bundle": str(teacher.from_bundle)}
+    else:
+        sections["text"] = vocabulary_of(paths[0], bundle)
+        sections["model"] = student_of(bundle.settings.model, bundle.tokenizers.sizes)
     if teacher.level != "sequence":
         sections["distillation"] = {"teachers": [str(path) for path in paths]}
     _train(out, sections, assignments or [], length)

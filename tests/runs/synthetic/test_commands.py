@@ -41,6 +41,20 @@ def test_a_student_has_its_teachers_vocabulary_and_goes_on_where_it_was(
     assert any(record["kind"] == "finished" for record in records)
 
 
+def test_a_pruned_teacher_is_its_own_student(
+    call: Call, teacher_folder: Path, pair_files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    pairs = ["--source", pair_files[0], "--target", pair_files[1]]
+    pruned = tmp_path / "pruned"
+    assert call("prune", teacher_folder, *pairs, "--feedforward", "8", "--out", pruned).code == 0
+    few = [word for one in FEW if not one.startswith("model.") for word in ("--set", one)]
+    out = tmp_path / "student"
+    done = call("distill", teacher_folder, "--from-bundle", pruned, *pairs, "--steps", "2", "--out", out, *few)
+    assert done.code == 0, done.err
+    assert load_bundle(out / "bundle").settings.model == load_bundle(pruned).settings.model
+    assert "beginning with the weights of" in done.err
+
+
 def test_what_is_not_given_is_asked_for(call: Call, teacher_folder: Path, pair_files: tuple[Path, Path]) -> None:
     source = ["--source", pair_files[0]]
     told(call("distill", "--out", "out", *source), 2, "no bundle was named")
