@@ -139,7 +139,7 @@ def backtranslate(
     from openwork.runs.synthetic.backtranslation import back_translation_plan
     from openwork.runs.synthetic.translated import write_pairs
 
-    plan = back_translation_plan(paths, given(searching), tag, precision)
+    plan = back_translation_plan(paths, given(searching), " ".join(tag.split()), precision)
     print_lines(write_pairs(plan, sentences, out, report, progress).lines())
     report(f"done: openwork train --source {out / 'source.txt'} --target {out / 'target.txt'}")
 
