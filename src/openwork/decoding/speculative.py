@@ -30,7 +30,7 @@ class CutState(Protocol):
 
 
 @dataclass
-class _Reader:
+class _Side:
     """A model that has read the first tokens of a target, in its state."""
 
     model: StepModel[Any]
@@ -38,7 +38,7 @@ class _Reader:
     chooser: ChoosingModel | None
 
     @classmethod
-    def of(cls, model: StepModel[Any], source: AnySource, source_lengths: Tensor) -> "_Reader":
+    def of(cls, model: StepModel[Any], source: AnySource, source_lengths: Tensor) -> "_Side":
         return cls(model, model.start(source, source_lengths), choosing(model))
 
     def read(self, tokens: list[int]) -> tuple[Float[Tensor, "positions"], Int[Tensor, "positions"]]:
@@ -66,7 +66,7 @@ def speculative_search(
     tokens are equally probable to the last digits the result may differ.
     """
     limit = int(length_limits(source_lengths, settings))
-    large, small = _Reader.of(model, source, source_lengths), _Reader.of(draft, source, source_lengths)
+    large, small = _Side.of(model, source, source_lengths), _Side.of(draft, source, source_lengths)
     written, total, ahead = [SYMBOL_IDS.start], 0.0, FIRST
     while True:
         proposed = _proposals(small, written, min(ahead, limit - len(written)))
@@ -85,7 +85,7 @@ def speculative_search(
         ahead = min(MOST, ahead + 2) if kept == len(proposed) else max(1, ahead - 1)
 
 
-def _proposals(draft: _Reader, written: list[int], count: int) -> list[int]:
+def _proposals(draft: _Side, written: list[int], count: int) -> list[int]:
     """The next tokens by the draft, at most `count` and without an end symbol, which the model says itself."""
     proposed: list[int] = []
     waiting = written[draft.state.position :]
