@@ -299,7 +299,7 @@ RECURRENT = {
 def test_a_recurrent_bundle(bundle: Bundle, name: str):
     outcomes = verify_bundle(of_a_family(bundle, RECURRENT[name]))
     left_out = {outcome.name: outcome.reason for outcome in outcomes if outcome.status is not Status.PASSED}
-    assert left_out.keys() == {"kernels", "prepared", "eight-bits", "compiled-step", "shortlist", "compiled"}
+    assert left_out.keys() == {"kernels", "prepared", "eight-bits", "compiled-step", "shortlist", "draft", "compiled"}
     assert left_out["kernels"] == "it has no attention that a kernel computes"
 
 
@@ -328,7 +328,7 @@ def test_the_table_and_the_values(bundle: Bundle):
     number = next(number for number, text in enumerate(lines) if text.startswith("FAIL    the future is masked"))
     place = "first at decoder.layers.0.self_attention, sentence 1, target position 0: "
     assert lines[number + 1].strip().startswith(place)
-    assert lines[-1] == "passed: 8, failed: 1, skipped: 8"
+    assert lines[-1] == "passed: 9, failed: 1, skipped: 9"
     values = to_json("here", outcomes)
     assert (values["version"], values["passed"]) == (1, False)
     future = next(check for check in values["checks"] if check["name"] == "future")

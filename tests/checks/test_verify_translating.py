@@ -10,10 +10,12 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from bundles.kept import NEWEST
+from openwork.bundles import bundle as reading
 from openwork.bundles.bundle import Bundle, load_bundle
 from openwork.bundles.settings import BundleSettings
 from openwork.checks.check import CheckResult, Status
 from openwork.checks.verify import CHECKS, verify_bundle
+from openwork.decoding import speculative
 from openwork.decoding.beam import Finished, Live
 from openwork.decoding.lone import Results
 from openwork.inference.prepared import products
@@ -192,3 +194,40 @@ def test_a_shortlist_that_forgets_what_may_be_copied(bundle: Bundle, monkeypatch
     shared = bundle.tokenizers.shared
     assert failed(verify_bundle(bundle)) == ({"shortlist"} if shared else set())
     assert shared, "the kept bundle has one vocabulary for both sides"
+
+
+def test_a_draft_that_is_believed(compilable: Bundle, monkeypatch: Patch):
+    """What it proposes is kept whatever the model says; it is another model, so that it is often wrong."""
+    proposals = speculative._proposals
+
+    def read(self: Any, tokens: list[int]) -> tuple[Tensor, Tensor]:
+        values, best = sound(self, tokens)
+        return values, torch.tensor([*tokens[1:], int(best[-1])])
+
+    sound = speculative._Side.read
+    monkeypatch.setattr(speculative._Side, "read", read)
+    monkeypatch.setattr(speculative, "_proposals", lambda *given: [5 for _ in proposals(*given)] or [5])
+    assert failed(verify_bundle(compilable)) == {"draft"}
+
+
+def test_positions_that_see_later_ones(compilable: Bundle, monkeypatch: Patch):
+    """Of several that are computed at once."""
+
+    def all_see_all(query: Tensor, key: Tensor, value: Tensor, heads: int) -> Tensor:
+        parts = [part.unflatten(-1, (heads, -1)).transpose(0, 1) for part in (query, key, value)]
+        return scaled_dot_product_attention(*parts, scale=1.0).transpose(0, 1).flatten(1)
+
+    monkeypatch.setattr("openwork.inference.prepared.layers.attend_in_order", all_see_all)
+    assert failed(verify_bundle(compilable)) & {"draft", "prepared"}
+
+
+def test_a_file_of_eight_bits_that_is_read_without_its_scales(bundle: Bundle, monkeypatch: Patch):
+    sound = reading.restored
+
+    def unscaled(tensors: Any, origin: str) -> Any:
+        return sound(
+            {name: torch.ones_like(t) if name.endswith(".scale") else t for name, t in tensors.items()}, origin
+        )
+
+    monkeypatch.setattr(reading, "restored", unscaled)
+    assert failed(verify_bundle(bundle)) == {"fewer-bits"}

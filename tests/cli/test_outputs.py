@@ -29,7 +29,7 @@ Arguments = tuple[str | Path, ...]
 READ = {
     "bundle", "bundle_by_name", "named", "source", "target", "valid_source", "valid_target", "reference", "file",
     "train_source", "train_reference", "train_file", "text", "run_file", "from_bundle", "folder", "paths",
-    "source_tokenizer", "target_tokenizer", "tokenizer", "shortlist", "terms", "first", "second", "against",
+    "source_tokenizer", "target_tokenizer", "tokenizer", "shortlist", "draft", "terms", "first", "second", "against",
     "examples", "settings", "experiment", "pictures", "valid_pictures", "sounds", "valid_sounds", "files", "series",
     "bundles", "token_file", "certificate", "key", "memory", "relations", "folders", "runs",
 }  # fmt: skip

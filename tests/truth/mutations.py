@@ -206,7 +206,7 @@ MUTATIONS = (
         Expression(loss.even_share, "smoothing * vocabulary / (vocabulary - 1)", "smoothing"),
         ("002.ls.true", "002.ls.other")),
     Mutation("a loss that forgets the right token",
-        Expression(loss.chunk_cross_entropy, "share - 1, dtype", "share, dtype"),
+        Expression(loss.chunk_cross_entropy, "hard * (share - 1), dtype", "hard * share, dtype"),
         ("002.ls.true", "002.ls.count")),
     Mutation("batches of half the budget",
         Expression(batching._cut, "budget // int(lengths[start])", "budget // 2 // int(lengths[start])"),
