@@ -78,7 +78,9 @@ def resolve_computing(
     before = folder.read_settings() if folder is not None else None
     known = before.training if before is not None else settings.training
     wanted = settings.training
-    threads = choose_threads(wanted.threads or known.threads, device, processes.count)
+    threads = wanted.threads or known.threads
+    if before is None:
+        threads = choose_threads(threads, device, processes.count)
     precision = choose_precision(known.precision if wanted.precision == "auto" else wanted.precision, device)
     with using_threads(threads):
         chosen = choose_workers(wanted.workers or known.workers, settings.batches.tokens, device, processes.count)
