@@ -56,7 +56,11 @@ def test_who_cannot_have_a_draft(
     tokenizers = train_pair(["x y z"] * 3, ["x y z"] * 3, TextSettings(vocabulary_size=300))
     model = build_model(tiny_bundle.settings.model, *tokenizers.sizes).eval()
     write_bundle(tmp_path / "other", Bundle(tiny_bundle.settings, tokenizers, model))
-    told(call("translate", bundle_folder, "--beam", "1", "--draft", tmp_path / "other"), 4, "has another vocabulary")
+    told(
+        call("translate", bundle_folder, "--beam", "1", "--draft", tmp_path / "other"),
+        4,
+        "its vocabulary is not that of the model",
+    )
     shape = tiny_bundle.settings.model.model_copy(update={"positions": "alibi"})
     torch.manual_seed(1)
     other = build_model(shape, *tiny_bundle.tokenizers.sizes).eval()

@@ -235,7 +235,7 @@ def _cut(lengths: NDArray[np.int64], budget: int) -> NDArray[np.int64]:
 def assemble(store: TokenStore, rows: NDArray[np.integer], epoch: int = 0) -> Batch:
     """The pairs at `rows` of the store, in that order, as one padded batch."""
     source, source_lengths = _sources(store.source, rows)
-    target_ids, target_lengths = _gather(store.target, rows)
+    target_ids, target_lengths = gather(store.target, rows)
     target_input = _padded(target_ids, target_lengths, 1)
     target_input[:, 0] = Tokenizer.start_id
     return Batch(
@@ -251,7 +251,7 @@ def assemble(store: TokenStore, rows: NDArray[np.integer], epoch: int = 0) -> Ba
 
 def _sources(side: TokenSide, rows: NDArray[np.integer]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Padded sources, and their lengths as a model counts them."""
-    values, lengths = _gather(side, rows)
+    values, lengths = gather(side, rows)
     if side.form is None:
         return _ended(values, lengths), lengths + side.end_symbols
     return padded_numbers(side.form.read(values), lengths), lengths
@@ -272,7 +272,7 @@ def _ended(ids: NDArray[np.integer], lengths: NDArray[np.int64]) -> NDArray[np.i
     return rows
 
 
-def _gather(side: TokenSide, rows: NDArray[np.integer]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def gather(side: TokenSide, rows: NDArray[np.integer]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """The ids (or numbers) of all `rows` one after another, and the length of each."""
     first = side.offsets[rows]
     lengths = side.offsets[rows + 1] - first

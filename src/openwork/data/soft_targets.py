@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from openwork.base.files import atomic_write_text, sha256_file
 from openwork.base.regular_files import read_regular
-from openwork.data.store import TokenStore
+from openwork.data.batching import gather
+from openwork.data.store import TokenSide, TokenStore
 
 FORMAT, VERSION = "openwork soft targets", 1
 HEADER, IDS, PROBABILITIES = "header.json", "ids", "probabilities"
@@ -37,11 +38,8 @@ class SoftTargets:
 
     def of(self, rows: NDArray[np.integer]) -> Top:
         """Those of the targets at these rows of the store, one after another."""
-        first = self.starts[rows]
-        lengths = self.starts[rows + 1] - first
-        ends = np.cumsum(lengths)
-        places = np.repeat(first - ends + lengths, lengths) + np.arange(ends[-1] if len(ends) else 0)
-        return self.ids[places].astype(np.int64), self.probabilities[places].astype(np.float32)
+        ids, probabilities = (gather(TokenSide(kept, self.starts), rows)[0] for kept in (self.ids, self.probabilities))
+        return ids.astype(np.int64), probabilities.astype(np.float32)
 
 
 def soft_targets(

@@ -6,7 +6,7 @@ and where the two agree several tokens come of one pass over the large model's w
 """
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -21,20 +21,12 @@ from openwork.nn.shapes import AnySource
 FIRST, MOST = 4, 8  # tokens that are proposed: at first, and at most
 
 
-class CutState(Protocol):
-    """A state that can be taken back to an earlier position."""
-
-    position: int
-
-    def cut(self, position: int) -> "CutState": ...
-
-
 @dataclass
 class _Side:
     """A model that has read the first tokens of a target, in its state."""
 
     model: StepModel[Any]
-    state: Any
+    state: Any  # with a `position`, and with `cut`, which takes it back to an earlier one
     chooser: ChoosingModel | None
 
     @classmethod
@@ -62,8 +54,8 @@ def speculative_search(
 ) -> Hypothesis:
     """The hypothesis of one sentence that greedy search by `model` finds; `draft` has the same vocabulary.
 
-    The states of both are `CutState`s. Products of several rows are rounded otherwise than those of one, so where two
-    tokens are equally probable to the last digits the result may differ.
+    The states of both can be taken back to an earlier position. Products of several rows are rounded otherwise than
+    those of one, so where two tokens are equally probable to the last digits the result may differ.
     """
     limit = int(length_limits(source_lengths, settings))
     large, small = _Side.of(model, source, source_lengths), _Side.of(draft, source, source_lengths)

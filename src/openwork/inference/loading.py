@@ -16,14 +16,19 @@ def load_bundles(paths: Sequence[Path]) -> list[Bundle]:
     """Loads bundles; BundleError if their vocabularies differ."""
     bundles = [load_bundle(path) for path in paths]
     for path, bundle in zip(paths[1:], bundles[1:], strict=True):
-        if bundle.tokenizers.fingerprint != bundles[0].tokenizers.fingerprint:
-            raise BundleError(
-                f"{path}: its vocabulary is not that of {paths[0]}",
-                why="models that translate together choose among the same pieces",
-                hint="train them on the same data with the same [text] settings, or with --from-bundle",
-                code="B048",
-            )
+        _check_vocabulary(path, bundle, str(paths[0]), bundles[0])
     return bundles
+
+
+def _check_vocabulary(path: Path, bundle: Bundle, name: str, first: Bundle) -> None:
+    """BundleError unless the bundle at `path` has the vocabulary of the first one, which has this `name`."""
+    if bundle.tokenizers.fingerprint != first.tokenizers.fingerprint:
+        raise BundleError(
+            f"{path}: its vocabulary is not that of {name}",
+            why="models that translate together choose among the same pieces",
+            hint="train them on the same data with the same [text] settings, or with --from-bundle",
+            code="B048",
+        )
 
 
 def translator_of(
@@ -71,11 +76,5 @@ def _drafted(
             code="U178",
         )
     small = load_bundle(draft)
-    if small.tokenizers.fingerprint != bundles[0].tokenizers.fingerprint:
-        raise BundleError(
-            f"{draft}: the draft has another vocabulary than the model",
-            why="what it proposes must be pieces of the model",
-            hint="openwork distill trains a model with the vocabulary of another",
-            code="B082",
-        )
+    _check_vocabulary(draft, small, "the model", bundles[0])
     return BatchTranslator(bundles[0].model, bundles[0].tokenizers, decoding, precision=precision, draft=small.model)

@@ -8,8 +8,7 @@ from typing import Literal
 
 from openwork.base.errors import UsageError
 from openwork.base.files import read_lines
-from openwork.data.corpora import catalogue as corpora
-from openwork.data.readers.lines import read_parallel
+from openwork.data.pairs import iterate_pairs
 from openwork.data.records import Pair
 
 Side = Literal["source", "target"]
@@ -39,9 +38,9 @@ def corpus_of(name: str | None, sentences: Path | None, others: Path | None = No
             code="U169",
         )
     if name is not None:
-        found = Corpus(partial(corpora.load, name, "train"))
+        found = Corpus(partial(iterate_pairs, None, None, name, "train"))
         return found if side == "source" else Corpus(lambda: (Pair(target, source) for source, target in found.read()))
     assert sentences is not None
     if others is not None:
-        return Corpus(partial(read_parallel, sentences, others), (sentences, others))
+        return Corpus(partial(iterate_pairs, sentences, others, None, "train"), (sentences, others))
     return Corpus(lambda: (Pair(line, "") for line in read_lines(sentences)), (sentences,))
