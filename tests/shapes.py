@@ -8,6 +8,7 @@ import contextlib
 import dataclasses
 import functools
 import inspect
+import sys
 import threading
 import types
 from collections.abc import Callable, Hashable
@@ -78,6 +79,11 @@ def kind(value: Any) -> Hashable:
     return READERS[type(value)](value)
 
 
+def _is_exporting() -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and torch.compiler.is_exporting()
+
+
 def _once(fn: Callable[..., Any], typechecker: Any) -> Callable[..., Any]:
     waiting = threading.local()  # a result that is there already and only to be checked
 
@@ -96,6 +102,8 @@ def _once(fn: Callable[..., Any], typechecker: Any) -> Callable[..., Any]:
     @functools.wraps(fn)
     def call(*args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
+        if _is_exporting():  # sizes are symbols there, which stand for any size
+            return fn(*args, **kwargs)
         try:
             key = tuple(map(kind, args))
             if kwargs:

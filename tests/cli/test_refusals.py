@@ -35,7 +35,7 @@ REFUSED = [
     ("data check --source FILE", "its other side was not named", "both files"),
     ("data stats", "name what to measure", "--source and --target"),
     ("import ct3 FOLDER --out FOLDER/a", "'ct3' is no form that openwork knows", "ct2 and hf"),
-    ("export FOLDER --to onnx --out FOLDER/a", "'onnx' is no form that openwork knows", "ct2 and hf"),
+    ("export FOLDER --to tflite --out FOLDER/a", "'tflite' is no form that openwork knows", "ct2, hf and onnx"),
     ("import ct2 FOLDER --out FOLDER/a --target-tokenizer FILE", "--target-tokenizer needs --source-tokenizer",
         "--source-tokenizer FILE"),
     ("tokenize", "it is not clear which tokenizer to use", "--tokenizer a tokenizer's file"),
@@ -92,7 +92,7 @@ WITHOUT_BUNDLE = [
     "evaluate --bundle FOLDER/no --corpus copy", "score --bundle FOLDER/no", "verify FOLDER/no",
     "bits --bundle FOLDER/no --text FILE", "shortlist --bundle FOLDER/no --corpus copy --out FOLDER/s",
     "explain Hallo --bundle FOLDER/no", "export FOLDER/no --to hf --out FOLDER/x",
-    "export FOLDER --to onnx --out FOLDER/x",
+    "export FOLDER --to tflite --out FOLDER/x",
 ]  # fmt: skip
 
 

@@ -30,6 +30,7 @@ SMALL: dict[str, Any] = {
         ({"normalisation": "batch"}, ["CTranslate2", "Hugging Face"]),
         ({"attention_chunk": 64}, []),
         ({"layer_sharing": True}, ["CTranslate2", "Hugging Face"]),
+        ({"attention": "linear"}, ["CTranslate2", "Hugging Face", "ONNX"]),
         ({"feedforward_rank": 4}, ["CTranslate2", "Hugging Face"]),
         ({"attention_pattern": "window"}, ["CTranslate2", "Hugging Face"]),
         ({"embedding_width": 6}, ["CTranslate2", "Hugging Face"]),
@@ -41,7 +42,7 @@ def test_settings_and_the_forms_that_they_close(changes: dict[str, Any], closed:
 
 
 def test_a_recurrent_model_has_no_form_at_all():
-    assert unsupported_exports(RecurrentSettings(), ()).keys() == {"Hugging Face", "CTranslate2"}
+    assert unsupported_exports(RecurrentSettings(), ()).keys() == {"Hugging Face", "CTranslate2", "ONNX"}
 
 
 def test_a_tokenizer_of_others_stays_behind(tmp_path: Path):
@@ -58,6 +59,7 @@ def test_the_forms_of_the_command_line_are_those_that_can_be_read_and_written():
     """cli/options.py names them again, because importing interop takes seconds."""
     from openwork.cli import options
     from openwork.interop.exports import REASONS
-    from openwork.interop.forms import FORMS
+    from openwork.interop.forms import EXPORTS, FORMS
 
-    assert set(options.FORMS) == FORMS.keys() == REASONS.keys()
+    assert set(options.FORMS) == FORMS.keys()
+    assert set(options.EXPORTS) == EXPORTS.keys() == REASONS.keys()

@@ -68,6 +68,7 @@ EXPORT = FolderKind(
         *("config.json", "generation_config.json", "model.safetensors", "tokenizer_config.json", *TOKENIZERS),
         *(f"{side}/{name}" for side in ("source", "target") for name in ("tokenizer.json", "tokenizer_config.json")),
         *("model.bin", "shared_vocabulary.json", "source_vocabulary.json", "target_vocabulary.json", "card.md"),
+        *("model.onnx", "model.onnx.data"),
     ),
 )
 CLEANED = FolderKind("openwork cleaned corpus", ("cleaned.json", "left-out.jsonl"))

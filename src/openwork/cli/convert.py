@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from typer import Argument, Option
 
 from openwork.base.errors import UsageError
-from openwork.base.limits import LENGTH
-from openwork.cli.options import Bundle, Overwrite, check_form, given
+from openwork.base.limits import HYPOTHESES, LENGTH
+from openwork.cli.options import EXPORTS, FORMS, Bundle, Overwrite, check_form, given
 from openwork.cli.terminal import report
 
 
@@ -30,7 +30,7 @@ def import_model(
 
     openwork import hf opus-mt-en-de --out en-de
     """
-    check_form(form)
+    check_form(form, FORMS)
     from openwork.interop.forms import import_model as import_as_bundle
     from openwork.models.interfaces import count_weights
 
@@ -41,26 +41,35 @@ def import_model(
 
 def export(
     bundle: Bundle,
-    to: Annotated[str, Option(help="Format: ct2 (CTranslate2) or hf (Hugging Face).")],
+    to: Annotated[str, Option(help="Format: ct2 (CTranslate2), hf (Hugging Face) or onnx (ONNX).")],
     out: Annotated[Path, Option("--out", "-o", help="Folder to write.")],
+    beam: Annotated[
+        int | None, Option(min=1, max=HYPOTHESES, help="Beam of the exported search; else the bundle's.")
+    ] = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Convert a bundle to another toolkit's model.
 
+    A graph of ONNX holds the search too; the bundle's golden examples are tried by it, where onnxruntime is installed.
+
     openwork export en-de --to ct2 --out en-de-ct2
 
-    openwork export en-de --to hf --out en-de-hf
+    openwork export en-de --to onnx --beam 5 --out en-de-onnx
     """
-    check_form(to)
+    check_form(to, EXPORTS)
     from openwork.runs.usable import usable_bundle
 
     folder = usable_bundle(bundle)
     from openwork.base.tasks import task_of
     from openwork.interop.forms import export_model
 
-    settings = export_model(to, folder, out, overwrite=overwrite).settings
-    decoding, writes = settings.decoding, task_of(settings.model) == "generate"
-    if writes and decoding.length_rule == "paper" and decoding.length_penalty and decoding.beam > 1:
+    exported = export_model(to, folder, out, beam=beam, overwrite=overwrite)
+    decoding, writes = exported.settings.decoding, task_of(exported.settings.model) == "generate"
+    if to == "onnx":
+        from openwork.interop.onnx.running import try_graph
+
+        try_graph(exported, out, report)
+    elif writes and decoding.length_rule == "paper" and decoding.length_penalty and decoding.beam > 1:
         report(
             "note: the bundle ranks by the paper's length penalty, which no other toolkit has; "
             'with decoding.length_rule = "power" it ranks as they do'

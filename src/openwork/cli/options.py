@@ -3,7 +3,7 @@
 import functools
 import inspect
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, make_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from openwork.machine.pool import Pool
 
 FORMS = ("ct2", "hf")  # as in `interop/forms.py`, which takes seconds to import
+EXPORTS = (*FORMS, "onnx")
 
 
 NAME_ONE = "name the folder that openwork train --out wrote, such as: openwork info en-de"
@@ -90,11 +91,12 @@ def load(bundle: Path) -> Any:
     return load_bundle(folder)
 
 
-def check_form(name: str) -> None:
+def check_form(name: str, known: Sequence[str]) -> None:
     """UsageError for an unknown format of models."""
-    if name not in FORMS:
+    if name not in known:
+        *others, last = known
         raise UsageError(
-            f"{name!r} is no form that openwork knows", hint=f"known are {' and '.join(FORMS)}", code="U038"
+            f"{name!r} is no form that openwork knows", hint=f"known are {', '.join(others)} and {last}", code="U038"
         )
 
 

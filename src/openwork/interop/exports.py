@@ -2,7 +2,7 @@
 
 Checked before a training (`runs/preflight`), and again when a bundle is exported.
 
-    encoder-decoder    Hugging Face: the BART family; CTranslate2
+    encoder-decoder    Hugging Face: the BART family; CTranslate2; ONNX
     encoder            Hugging Face: BERT
     vit                Hugging Face: ViT
     whisper            Hugging Face: Whisper
@@ -239,6 +239,16 @@ def ctranslate2_reason(settings: object) -> str:
     return msg(f"it has no models with model.{key} = {getattr(settings, key)}") if key else ""
 
 
+def onnx_reason(settings: ModelSettings, tokenizers: tuple[SourceEncoder, ...]) -> str:
+    """Why no graph of ONNX is made of a model of these settings that reads such sources; empty where one is."""
+    if not isinstance(settings, TransformerSettings) or any(one.numbers is not None for one in tokenizers):
+        return msg("graphs are made of Transformers with encoder and decoder that read text")
+    for key, values in {"attention": {"linear"}, "attention_pattern": {"low-rank"}}.items():
+        if (value := getattr(settings, key)) in values:
+            return msg(f"no graph is made of models with model.{key} = {value}")
+    return ""
+
+
 def _hugging_face_reason(settings: ModelSettings, tokenizers: tuple[SourceEncoder, ...]) -> str:
     if isinstance(settings, VisionSettings):
         reason = unsupported_vit(settings)
@@ -265,6 +275,7 @@ NO_TOKENIZER = "the library tokenizers does not run its tokenizer"
 REASONS: dict[str, tuple[str, Callable[[ModelSettings, tuple[SourceEncoder, ...]], str]]] = {
     "ct2": ("CTranslate2", lambda settings, _: ctranslate2_reason(settings)),
     "hf": ("Hugging Face", _hugging_face_reason),
+    "onnx": ("ONNX", onnx_reason),
 }
 
 

@@ -1,6 +1,7 @@
 """The formats of other toolkits that bundles are imported from and exported to, by their names on the command line."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ from openwork.base.outputs import BUNDLE, EXPORT, check_folder, put_export_mark
 from openwork.base.regular_files import check_downloaded
 from openwork.bundles.bundle import Bundle, load_bundle, write_bundle
 from openwork.bundles.settings import BundleSettings
+from openwork.inference.settings import settings_over
 from openwork.interop.ctranslate2.binary import read_binary
 from openwork.interop.ctranslate2.reading import MODEL, bundle_from_ctranslate2
 from openwork.interop.ctranslate2.whisper import SPECIFICATION
@@ -23,6 +25,7 @@ from openwork.interop.hugging_face.t5 import bundle_from_t5
 from openwork.interop.hugging_face.tokenizers import VOCABULARY, read_single, read_tokenizers, write_tokenizers
 from openwork.interop.hugging_face.vit import bundle_from_vit, write_vit
 from openwork.interop.hugging_face.whisper import bundle_from_whisper, write_whisper
+from openwork.interop.onnx.writing import write_onnx
 from openwork.interop.vocabulary import sizes_differ
 from openwork.models.settings import DecoderSettings, EncoderSettings, SpeechSettings, VisionSettings
 from openwork.text.external.adapted import AdaptedTokenizer
@@ -128,6 +131,13 @@ FORMS: dict[str, ModelFormat] = {
 }
 
 
+EXPORTS: dict[str, Callable[[Path, Bundle], None]] = {
+    **{name: form.write for name, form in FORMS.items()},
+    "onnx": write_onnx,
+}
+"""What writes each form; a graph's names of weights are not a model's, so none is read."""
+
+
 def import_model(
     name: str, folder: Path, out: Path, source: Path | None, target: Path | None, *, overwrite: bool = False
 ) -> Bundle:
@@ -152,10 +162,17 @@ def import_model(
     return bundle
 
 
-def export_model(name: str, folder: Path, out: Path, *, overwrite: bool = False) -> Bundle:
-    """Exports a bundle to another toolkit's format; `overwrite` allows a folder that holds an earlier export."""
-    form = FORMS[name]
+def export_model(name: str, folder: Path, out: Path, *, beam: int | None = None, overwrite: bool = False) -> Bundle:
+    """Exports a bundle to another toolkit's format; returns what was exported.
+
+    `beam`: of the search that is written, in place of the bundle's. `overwrite` allows a folder that holds an earlier
+    export.
+    """
     check_folder(out, EXPORT, [folder], overwrite=overwrite)
     bundle = load_bundle(folder)
-    form.write(out, bundle)
+    if beam is not None:
+        settings = bundle.settings
+        decoding = settings_over(settings.decoding, {"beam": beam})
+        bundle = replace(bundle, settings=settings.model_copy(update={"decoding": decoding}))
+    EXPORTS[name](out, bundle)
     return bundle

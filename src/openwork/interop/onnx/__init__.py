@@ -1,0 +1,1 @@
+"""Translators as one graph of ONNX, the search in it."""
