@@ -12,7 +12,7 @@ from calling import Call
 from interop.small_bundles import TEXTS, random_bundle, small_bundle, tokenizers
 from openwork.base.errors import BundleError, ConfigError, UsageError
 from openwork.base.symbols import SYMBOL_IDS
-from openwork.bundles.bundle import Bundle, write_bundle
+from openwork.bundles.bundle import Bundle, load_bundle, write_bundle
 from openwork.decoding.scoring import Hypothesis
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
@@ -22,6 +22,7 @@ from openwork.interop.onnx.running import TOLERANCE, Graph, differences, padded
 from openwork.interop.onnx.search import Begin, Turn
 from openwork.interop.onnx.writing import graph_search, write_onnx
 from openwork.models.recurrent_settings import RecurrentSettings
+from openwork.models.weights import model_weights
 
 SOURCES = [[*tokenizers().source.encode(text), SYMBOL_IDS.end] for text in TEXTS] + [[SYMBOL_IDS.end], [9, 8, 7, 3]]
 
@@ -113,6 +114,20 @@ def test_a_graph_finds_what_the_bundle_finds(beam: int, tmp_path: Path) -> None:
     with torch.no_grad():
         bundle.model.bias[SYMBOL_IDS.end] -= 1.0  # type: ignore[index]
     assert differences(bundle, graph, TEXTS) > len(TEXTS) // 2
+
+
+@pytest.mark.slow
+def test_a_bundle_in_eight_bits_is_a_smaller_graph(tmp_path: Path) -> None:
+    wide = ending(width=64, feedforward_width=128)
+    write_bundle(tmp_path / "bundle", wide, "int8")
+    rounded = searching(load_bundle(tmp_path / "bundle"))
+    graph = exported(rounded, tmp_path)
+    check(graph.search(SOURCES), expected(rounded, SOURCES))
+    content = (tmp_path / "graph" / "model.onnx").read_bytes()
+    weights = sum(weight.numel() for weight in model_weights(wide.model).values())
+    positions = 4 * 64 * 1024  # a table of sinusoids, which no bundle keeps
+    assert 1.0 < (len(content) - positions) / weights < 2.0  # bytes; the nodes of a small graph count as well
+    assert str(Path.cwd()).encode() not in content
 
 
 PARTS: list[dict[str, Any]] = [

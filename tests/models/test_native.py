@@ -1,5 +1,10 @@
-"""The compiled step is the prepared one: the same states and choices, and logits as near as eight bits allow."""
+"""The compiled step is the model's: the same states and choices, and logits as near as float32 or eight bits allow.
 
+In float32 it is compiled for this processor, and once more for one with AVX2 alone.
+"""
+
+import platform
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,13 +16,40 @@ from openwork.decoding.settings import DecodingSettings
 from openwork.inference.prepared import prepare
 from openwork.inference.prepared.native import NativeTransformer, building, can_be_native, problem
 from openwork.inference.prepared.native.structures import FOUR, PANEL, UNSIGNED, in_panels
-from openwork.inference.prepared.products import quantised
+from openwork.inference.prepared.products import ProductType, quantised
 from openwork.models.build import build_model
 from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings
 from openwork.nn.normalisation import BatchNorm
 
 needs_compiler = pytest.mark.skipif(bool(problem()), reason=f"no compiled step: {problem()}")
+needs_eight_bits = pytest.mark.skipif(bool(problem("int8")), reason=f"no compiled step: {problem('int8')}")
+AVX2_ALONE = "-march=haswell"
+KINDS = (
+    pytest.param(("float32", building.OWN), id="float32"),
+    pytest.param(("float32", AVX2_ALONE), id="float32 with AVX2 alone"),
+    pytest.param(("int8", building.OWN), id="int8", marks=needs_eight_bits),
+)
+NEAR: dict[ProductType, float] = {"float32": 1e-4, "int8": 0.25}  # standard deviations; eight bits, through some layers
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProductType]:
+    """The type of products; the functions are compiled for certain instructions."""
+    products, instructions = request.param
+    if instructions != building.OWN:
+        if problem() or platform.machine() not in ("x86_64", "AMD64"):
+            pytest.skip("needs a compiler and a processor with AVX2")
+        flags = tuple(instructions if flag == building.OWN else flag for flag in building.FLAGS)
+        monkeypatch.setattr(building, "FLAGS", flags)
+        building.library.cache_clear()
+    elif problem(products):
+        pytest.skip(f"no compiled step: {problem(products)}")
+    yield products
+    if instructions != building.OWN:
+        building.library.cache_clear()
+
+
 START, END = 2, 3
 SIZES = TransformerSettings(
     width=64, heads=2, feedforward_width=96, encoder_layers=2, decoder_layers=2, dropout=0.0, tying="target"
@@ -28,6 +60,7 @@ CHOICES: dict[str, dict[str, Any]] = {
     "biases": {"attention_bias": True, "output_bias": True},
     "head widths": {"head_width": 16, "value_width": 48},
     "no positions": {"positions": "none"},
+    "any widths": {"width": 44, "heads": 4, "feedforward_width": 70, "norm": "pre", "value_width": 9},
 }
 
 
@@ -50,45 +83,48 @@ def batch(sentences: int = 9, longest: int = 21) -> tuple[Tensor, Tensor]:
     return source.masked_fill(torch.arange(longest) >= lengths[:, None], 0), lengths
 
 
-def near(found: Tensor, wanted: Tensor, share: float = 0.25) -> bool:
-    """Within so many standard deviations: eight bits a number, through some layers."""
-    return bool((found - wanted).abs().max() < share * wanted.std())
+def near(found: Tensor, wanted: Tensor, kind: ProductType) -> bool:
+    return bool((found - wanted).abs().max() < NEAR[kind] * wanted.std())
 
 
 @pytest.mark.slow
 @needs_compiler
+@torch.no_grad()
 @pytest.mark.parametrize("name", CHOICES)
-def test_each_step_gives_the_models_logits(name: str) -> None:
+def test_each_step_gives_the_models_logits(kind: ProductType, name: str) -> None:
     model = made(**CHOICES[name])
-    assert can_be_native(model)
-    native, (source, lengths) = NativeTransformer(model), batch()
+    if kind == "int8" and name == "any widths":
+        assert not can_be_native(model, kind)
+        return
+    assert can_be_native(model, kind)
+    native, (source, lengths) = NativeTransformer(model, kind), batch()
     own, theirs = native.start(source, lengths), model.start(source, lengths)
     tokens = torch.full((9, 1), START)
     with torch.no_grad():
         for _ in range(40):  # beyond the room that a past has at first
             logits, own = native.step(tokens, own)
             wanted, theirs = model.step(tokens, theirs)
-            assert near(logits, wanted)
+            assert near(logits, wanted, kind)
             tokens = wanted[:, 0].argmax(-1, keepdim=True)
 
 
 @needs_compiler
 @torch.no_grad()
-def test_it_is_nearer_than_another_model_would_be() -> None:
+def test_it_is_nearer_than_another_model_would_be(kind: ProductType) -> None:
     """The comparison above can fail: it does for a model with a slightly different layer."""
     model, (source, lengths) = made(), batch()
-    native = NativeTransformer(model)
+    native = NativeTransformer(model, kind)
     model.decoder.layers[1].feedforward.contract.weight *= 1.5  # type: ignore[union-attr]
     logits, _ = native.step(torch.full((9, 1), START), native.start(source, lengths))
     wanted, _ = model.step(torch.full((9, 1), START), model.start(source, lengths))
-    assert not near(logits, wanted)
+    assert not near(logits, wanted, kind)
 
 
 @needs_compiler
 @torch.no_grad()
-def test_what_is_said_of_a_sentence_does_not_depend_on_its_company() -> None:
+def test_what_is_said_of_a_sentence_does_not_depend_on_its_company(kind: ProductType) -> None:
     """Bit for bit: a row has a scale of its own. Only the encoder's products share one, so its output is given here."""
-    native = NativeTransformer(made())
+    native = NativeTransformer(made(), kind)
     source, lengths = batch(7)
     state = native.start(source, lengths)
     tokens = torch.arange(4, 11)[:, None]
@@ -100,24 +136,24 @@ def test_what_is_said_of_a_sentence_does_not_depend_on_its_company() -> None:
 
 @needs_compiler
 @torch.no_grad()
-def test_rows_may_be_dropped_doubled_and_reordered() -> None:
+def test_rows_may_be_dropped_doubled_and_reordered(kind: ProductType) -> None:
     model, (source, lengths) = made(norm="pre"), batch(6)
-    native = NativeTransformer(model)
+    native = NativeTransformer(model, kind)
     own, theirs = native.start(source, lengths), model.start(source, lengths)
     tokens = torch.full((6, 1), START)
     for rows in ([0, 1, 2, 3, 4], [1, 1, 3, 3, 4, 4], [5, 4, 3, 2, 1, 0], [0, 0, 1, 2], [3]):
         logits, own = native.step(tokens, own)
         wanted, theirs = model.step(tokens, theirs)
-        assert near(logits, wanted)
+        assert near(logits, wanted, kind)
         kept = torch.tensor(rows)
         own, theirs, tokens = own.select(kept), theirs.select(kept), wanted[kept, 0].argmax(-1, keepdim=True)
 
 
 @needs_compiler
 @torch.no_grad()
-def test_where_it_looks_is_where_the_model_looks() -> None:
+def test_where_it_looks_is_where_the_model_looks(kind: ProductType) -> None:
     model, (source, lengths) = made(norm="pre"), batch(5)
-    native, rows = NativeTransformer(model), torch.tensor([0, 0, 2, 2, 4, 4])
+    native, rows = NativeTransformer(model, kind), torch.tensor([0, 0, 2, 2, 4, 4])
     own, theirs = native.start(source, lengths).select(rows), model.start(source, lengths).select(rows)
     _, looked, _ = native.attend(torch.full((6, 1), START), own)
     _, wanted, _ = model.attend(torch.full((6, 1), START), theirs)
@@ -130,12 +166,12 @@ def test_where_it_looks_is_where_the_model_looks() -> None:
 @needs_compiler
 @torch.no_grad()
 @pytest.mark.parametrize("beam", [1, 4])
-def test_a_search_finds_what_it_finds_with_the_model(beam: int) -> None:
+def test_a_search_finds_what_it_finds_with_the_model(kind: ProductType, beam: int) -> None:
     """Of a model that is sure of itself: its output matrix is long."""
     model, (source, lengths) = made(norm="pre"), batch(8)
     model.output_weight.mul_(4.0)
     settings = DecodingSettings(beam=beam, maximum_length=12)
-    found = decode(NativeTransformer(model), source, lengths, settings)
+    found = decode(NativeTransformer(model, kind), source, lengths, settings)
     wanted = decode(model, source, lengths, settings)
     alike = sum(a[0].tokens == b[0].tokens for a, b in zip(found, wanted, strict=True))
     assert alike >= 6  # eight bits may tip a choice between equals
@@ -143,9 +179,9 @@ def test_a_search_finds_what_it_finds_with_the_model(beam: int) -> None:
 
 @needs_compiler
 @torch.no_grad()
-def test_a_shortlist_takes_its_rows_of_the_matrix() -> None:
+def test_a_shortlist_takes_its_rows_of_the_matrix(kind: ProductType) -> None:
     model, (source, lengths) = made(output_bias=True), batch()
-    native, pieces = NativeTransformer(model), torch.tensor([2, 3, 5, 30, 64, 82])
+    native, pieces = NativeTransformer(model, kind), torch.tensor([2, 3, 5, 30, 64, 82])
     fewer = native.among(pieces)
     places = torch.tensor([0, 3, 5, 1, 0, 2, 4, 4, 1])[:, None]
     some, _ = fewer.step(places, fewer.start(source, lengths))
@@ -155,9 +191,9 @@ def test_a_shortlist_takes_its_rows_of_the_matrix() -> None:
 
 @needs_compiler
 @torch.no_grad()
-def test_what_is_no_number_stays_none() -> None:
+def test_what_is_no_number_stays_none(kind: ProductType) -> None:
     model, (source, lengths) = made(), batch(2)
-    native = NativeTransformer(model)
+    native = NativeTransformer(model, kind)
     native.table = native.table.clone()
     native.table[7] = torch.nan
     logits, _ = native.step(torch.tensor([[7], [8]]), native.start(source, lengths))
@@ -166,19 +202,17 @@ def test_what_is_no_number_stays_none() -> None:
 
 @needs_compiler
 @torch.no_grad()
-def test_a_source_of_nothing_is_no_trouble() -> None:
-    native = NativeTransformer(made())
+def test_a_source_of_nothing_is_no_trouble(kind: ProductType) -> None:
+    native = NativeTransformer(made(), kind)
     logits, _ = native.step(
         torch.tensor([[START], [START]]), native.start(torch.zeros(2, 3, dtype=torch.int64), torch.tensor([0, 2]))
     )
     assert bool(logits.isfinite().all())
 
 
-@needs_compiler
 @pytest.mark.parametrize(
     "changes",
     [
-        {"width": 24, "feedforward_width": 32},
         {"feedforward": "gelu"},
         {"normalisation": "rms"},
         {"normalisation": "batch"},
@@ -202,10 +236,31 @@ def test_the_last_norm_counts_too() -> None:
 
 
 @needs_compiler
-def test_int8_is_compiled_and_float32_is_not() -> None:
+def test_what_is_compiled() -> None:
     model = made()
-    assert isinstance(prepare(model, "int8"), NativeTransformer)
-    assert not isinstance(prepare(model, "float32"), NativeTransformer)
+    assert isinstance(prepare(model), NativeTransformer)
+    assert not isinstance(prepare(model, "bfloat16"), NativeTransformer)
+    assert isinstance(prepare(model, "int8"), NativeTransformer) is not bool(problem("int8"))
+
+
+@torch.no_grad()
+def test_positions_of_one_row_at_once_are_steps_one_by_one(kind: ProductType) -> None:
+    """Bit for bit; from the start, and after rows were doubled, reordered and dropped."""
+    native, (source, lengths) = NativeTransformer(made(norm="pre"), kind), batch(3)
+    state = native.start(source, lengths)
+    _, state = native.step(torch.tensor([[4], [5], [6]]), state)
+    state = state.select(torch.tensor([2, 2, 0, 1]))
+    _, state = native.step(torch.tensor([[7], [8], [9], [10]]), state)
+    fresh = native.start(source[:1, : int(lengths[0])], lengths[:1])
+    for one in (fresh, state.select(torch.tensor([1]))):
+        tokens = torch.arange(11, 11 + 40)[None]  # beyond the room that a past has at first
+        together, after = native.step(tokens, one)
+        single, each = [], one
+        for token in tokens[0]:
+            logits, each = native.step(token[None, None], each)
+            single.append(logits)
+        assert torch.equal(together, torch.cat(single, 1))
+        assert torch.equal(native.step(tokens[:, :1], after)[0], native.step(tokens[:, :1], each)[0])
 
 
 def test_weights_lie_in_panels() -> None:
@@ -218,12 +273,12 @@ def test_weights_lie_in_panels() -> None:
     assert bool((panels[1, :, 70 - PANEL :] == UNSIGNED).all())
 
 
-@needs_compiler
+@needs_eight_bits
 @torch.no_grad()
 def test_its_product_is_that_of_the_rounded_numbers() -> None:
     """One product, the output matrix, worked another way: whole numbers, multiplied exactly."""
     model = made(norm="post", decoder_layers=1)
-    native = NativeTransformer(model)
+    native = NativeTransformer(model, "int8")
     state = native.start(*batch(3))
     logits, _ = native.step(torch.full((3, 1), START), state)
     integers, scales = quantised(model.output_weight.detach())

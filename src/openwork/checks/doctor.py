@@ -107,11 +107,9 @@ def _machine() -> Iterator[DoctorLine]:
         yield DoctorLine("compiler", AsIs(Path(find_compiler()).name))
     except NotBuilt:
         yield DoctorLine("compiler", "none: training.compile is not possible")
-    missing = native.problem()
-    yield DoctorLine(
-        "translating in eight bits",
-        f"without the compiled step: {missing}" if missing else "with the compiled step",
-    )
+    for name, products in (("translating in float32", "float32"), ("translating in eight bits", "int8")):
+        missing = native.problem(products)
+        yield DoctorLine(name, f"without the compiled step: {missing}" if missing else "with the compiled step")
 
 
 def _extras() -> Iterator[DoctorLine]:

@@ -17,6 +17,7 @@ from openwork.base.symbols import SYMBOL_IDS
 from openwork.checks.check import LargestDifference, NotApplicable
 from openwork.checks.context import Probe, Spot, VerifyContext
 from openwork.inference.prepared import can_be_prepared, prepare
+from openwork.inference.prepared.transformer import PreparedTransformer
 from openwork.inspection.parting import (
     SOURCE,
     TARGET,
@@ -29,6 +30,7 @@ from openwork.inspection.parting import (
 )
 from openwork.machine.precision import computing_in
 from openwork.models.interfaces import StepModel
+from openwork.models.seq2seq import Transformer
 from openwork.models.weights import model_weights
 from openwork.nn.attention import KernelAttention
 from openwork.nn.kernels import reference
@@ -237,7 +239,8 @@ def prepared(context: VerifyContext) -> LargestDifference:
     """The model prepared for inference, with packed weights and a cache written in place, gives the same."""
     if not can_be_prepared(context.model):
         raise NotApplicable("it translates with the model as it is: only the paper's attention, on a CPU, is prepared")
-    return compare(context, _passes(context, model=prepare(context.model)))
+    assert isinstance(context.model, Transformer)
+    return compare(context, _passes(context, model=PreparedTransformer(context.model)))
 
 
 def _passes(context: VerifyContext, *, padded: bool = True, **changed: Any) -> Iterator[TwoPasses]:

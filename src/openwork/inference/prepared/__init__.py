@@ -25,13 +25,13 @@ ROWS = 128  # what a step of a search multiplies at once
 def prepare(model: SequenceModel, products: ProductType = "float32") -> StepModel[Any]:
     """The model prepared with products of the given type, or the model itself if it cannot be prepared.
 
-    Products in eight bits are compiled where possible.
+    Its steps are compiled where possible.
     """
     if not can_be_prepared(model):
         return model
     assert isinstance(model, Transformer)
-    if products == "int8" and can_be_native(model):
-        return NativeTransformer(model)
+    if can_be_native(model, products):
+        return NativeTransformer(model, products)
     return PreparedTransformer(model, products)
 
 

@@ -111,16 +111,13 @@ class PreparedTransformer:
         self, tokens: Int[Tensor, "rows positions"], state: PreparedState
     ) -> tuple[Float[Tensor, "rows positions vocabulary"], PreparedState]:
         """The logits after each token; several positions are computed at once where there is one row."""
-        if self._can_join(tokens):
+        if tokens.shape[0] == 1 < tokens.shape[1]:
             return self._together(tokens, state)
         made = []
         for column in tokens.unbind(1):
             logits, state, _ = self._advance(column, state, attends=False)
             made.append(logits)
         return made[0].unsqueeze(1) if len(made) == 1 else torch.stack(made, dim=1), state
-
-    def _can_join(self, tokens: Int[Tensor, "rows positions"]) -> bool:
-        return tokens.shape[0] == 1 < tokens.shape[1]
 
     def _together(
         self, tokens: Int[Tensor, "one positions"], state: PreparedState

@@ -19,6 +19,7 @@ from torch.utils import _pytree as pytree
 
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.decoding.settings import DecodingSettings
+from openwork.interop.onnx.eight_bits import keep_in_eight_bits
 from openwork.interop.onnx.search import Begin, Carried, Found, Turn
 from openwork.models.seq2seq import Transformer
 from openwork.nn.attention import KernelAttention
@@ -28,7 +29,6 @@ from openwork.nn.positions import SinusoidTable, sinusoids
 EXAMPLE = (3, 7)  # sentences and positions of the source that the modules are traced with; all may change
 EXAMPLE_POSITIONS = 4  # of the target
 ANY = torch.export.Dim.DYNAMIC
-INPUTS = ("source", "source_lengths")
 OUTPUTS = ("tokens", "scores")
 
 
@@ -83,7 +83,13 @@ def _exported(module: nn.Module, example: tuple[Any, ...], axes: Any) -> ir.Mode
     """The module's graph. `axes`: for each tensor of the example, those of any size."""
     made = torch.onnx.export(module, example, dynamo=True, dynamic_shapes=axes, verbose=False)
     assert made is not None
-    return made.model
+    model = made.model
+    model.graph.metadata_props.clear()
+    for node in model.graph:
+        node.metadata_props.clear()  # lines of the code, with paths of this machine
+    for value in (*model.graph.inputs, *model.graph.outputs, *model.graph.initializers.values()):
+        value.metadata_props.clear()
+    return model
 
 
 def _rows_and_positions(x: Tensor) -> dict[int, Any]:
@@ -97,6 +103,8 @@ def _joined(outer: ir.Model, body: ir.Model, carried: Carried, settings: Decodin
     structure = pytree.tree_structure(carried)
     count = structure.num_leaves
     graph, inside = outer.graph, body.graph
+    for value, shape in zip(graph.inputs, (["batch", "position"], ["batch"]), strict=True):
+        value.shape = ir.Shape(shape)
     goes_on, *rest = graph.outputs
     first, constant = rest[:count], rest[count:]
     _share_weights(graph, inside)
@@ -113,6 +121,7 @@ def _joined(outer: ir.Model, body: ir.Model, carried: Carried, settings: Decodin
     graph.append(ir.node("Loop", [None, goes_on, *first], attributes={"body": inside}, outputs=last))
     found: Found = pytree.tree_unflatten(last, structure).found
     graph.outputs[:] = _best(graph, found, settings.best)
+    keep_in_eight_bits(graph)
     return outer
 
 

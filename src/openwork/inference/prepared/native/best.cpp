@@ -26,6 +26,8 @@ struct Choice {
 namespace {
 
 constexpr int BLOCK = 64;  // entries whose greatest is kept
+constexpr float NOTHING = -std::numeric_limits<float>::infinity();
+constexpr float LEAST = -80.0f;  // logarithm of a probability that counts
 
 struct Entry {
     float score;
@@ -45,11 +47,12 @@ struct Row {
     const float* logits;
 
     // Logits from `begin` on; what lies beyond the vocabulary is minus infinity.
-    __m512 part(int begin) const {
-        const __mmask16 mask = first_lanes(choice.vocabulary - begin);
-        const __m512 some = _mm512_maskz_loadu_ps(mask, logits + begin);
-        const __m512 sum = _mm512_add_ps(some, _mm512_maskz_loadu_ps(mask, choice.added + begin));
-        return _mm512_mask_mov_ps(_mm512_set1_ps(-std::numeric_limits<float>::infinity()), mask, sum);
+    Vector part(int begin) const {
+        if (begin + LANES <= choice.vocabulary) return load(logits + begin) + load(choice.added + begin);
+        float some[LANES];
+        for (int i = 0; i < LANES; ++i)
+            some[i] = begin + i < choice.vocabulary ? logits[begin + i] + choice.added[begin + i] : NOTHING;
+        return load(some);
     }
 
     int end_of(int begin) const { return std::min(begin + BLOCK, choice.vocabulary); }
@@ -57,29 +60,27 @@ struct Row {
     void find_greatest() {
         greatest.clear();
         for (int begin = 0; begin < choice.vocabulary; begin += BLOCK) {
-            __m512 most = part(begin);
-            for (int i = begin + LANES; i < end_of(begin); i += LANES) most = _mm512_max_ps(most, part(i));
-            greatest.push_back(_mm512_reduce_max_ps(most));
+            Vector most = part(begin);
+            for (int i = begin + LANES; i < end_of(begin); i += LANES) most = greater(most, part(i));
+            greatest.push_back(greatest_of(most));
         }
     }
 
     float logarithm_of_sum() const {
         const float most = *std::max_element(greatest.begin(), greatest.end());
-        __m512 sum = _mm512_setzero_ps();
-        const __m512 zero = _mm512_set1_ps(most);
+        Vector sum{};
         for (int i = 0; i < choice.vocabulary; i += LANES) {
             // -infinity stands for no probability, and is where the approximation would give a very small one
-            const __m512 off = _mm512_sub_ps(part(i), zero);
-            const __mmask16 some = _mm512_cmp_ps_mask(off, _mm512_set1_ps(-80.0f), _CMP_NLT_UQ);  // NaN too
-            sum = _mm512_add_ps(sum, _mm512_maskz_mov_ps(some, exponential(off)));
+            const Vector off = part(i) - most;
+            sum += off < all(LEAST) ? Vector{} : exponential(off);  // of NaN: NaN
         }
-        return most + std::log(_mm512_reduce_add_ps(sum));
+        return most + std::log(sum_of(sum));
     }
 
     // As many blocks as are wanted have an entry that is no lower than the lowest of their greatest: so the best do.
     float threshold() {
         const size_t wanted = choice.count;
-        if (greatest.size() < wanted) return -std::numeric_limits<float>::infinity();
+        if (greatest.size() < wanted) return NOTHING;
         ordered = greatest;
         std::nth_element(ordered.begin(), ordered.begin() + (wanted - 1), ordered.end(), std::greater<float>());
         return ordered[wanted - 1];

@@ -26,9 +26,11 @@ from openwork.machine.device import has_avx512
 
 FOLDER_OF_SOURCES = Path(__file__).parent
 SOURCES = tuple(FOLDER_OF_SOURCES / name for name in ("step.cpp", "best.cpp"))
-SHARED = FOLDER_OF_SOURCES / "vectors.h"
+SHARED = tuple(FOLDER_OF_SOURCES / name for name in ("vectors.h", "structures.h", "floats.h", "integers.h"))
 COMPILERS = ("c++", "g++", "clang++")
-FLAGS = ("-std=c++17", "-O3", "-march=native", "-fPIC", "-shared", "-w")
+ARM = ("aarch64", "arm64")  # names of processors with NEON
+OWN = "-mcpu=native" if platform.machine() in ARM else "-march=native"  # all instructions of this processor
+FLAGS = ("-std=c++17", "-O3", OWN, "-ffp-contract=fast", "-fPIC", "-shared", "-w")
 PATIENCE = 120  # seconds; it takes three
 CACHE = "native"  # folder of the user's cache
 SWITCH = "OPENWORK_NATIVE"
@@ -61,14 +63,18 @@ def library() -> ctypes.CDLL:
         raise NotBuilt(f"{path} cannot be loaded: {error}") from error
 
 
-def problem() -> str:
-    """Why the functions are not available on this machine; empty: they are."""
-    if not (has_avx512() and torch.cpu._is_vnni_supported()):
+def problem(products: str = "float32") -> str:
+    """Why the functions are not available on this machine with such products; empty: they are."""
+    if products == "int8" and not (has_avx512() and torch.cpu._is_vnni_supported()):
         return msg("the processor has no AVX-512 with VNNI")
+    if not (has_avx512() or torch.backends.cpu.get_cpu_capability() == "AVX2" or platform.machine() in ARM):
+        return msg("the processor has neither AVX2 nor NEON")
     try:
-        library()
+        built = library()
     except NotBuilt as error:
         return str(error)
+    if not hasattr(built, f"openwork_step_{products}"):
+        return msg("the compiler makes no instructions for eight bits")
     return ""
 
 
@@ -84,7 +90,7 @@ def find_compiler() -> str:
 def _fingerprint(compiler: str) -> str:
     """The hash of all that the compiled code depends on; machines with different processors may share a home."""
     instructions = next((line for line in system_lines(Path("/proc/cpuinfo")) if line.startswith("flags")), "")
-    sources = [path.read_text(encoding="utf-8") for path in (*SOURCES, SHARED)]
+    sources = [path.read_text(encoding="utf-8") for path in (*SOURCES, *SHARED)]
     hashed = "\n".join([*sources, *FLAGS, compiler, platform.version(), platform.machine(), instructions])
     return hashlib.sha256(hashed.encode()).hexdigest()[:16]
 

@@ -1,193 +1,43 @@
-// One step of a Transformer's decoder for many rows, in integers of eight bits.
+// One step of a Transformer's decoder for many rows, in float32 or in integers of eight bits.
 //
-// It is models/prepared/layers.py in one call: there a step is some hundred and fifty calls of the framework, each of
+// It is prepared/layers.py in one call: there a step is some hundred and fifty calls of the framework, each of
 // which costs microseconds and reads its input from memory again. Here a row stays in the cache between them.
 // tests/models/test_native.py holds the two equal.
 //
-// Needs a processor with AVX-512 and VNNI. All widths are multiples of LANES; native/requirements.py sees to that.
+// In eight bits all widths are multiples of 16; native/transformer.py sees to that.
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <limits>
 #include <numeric>
 #include <vector>
 
+#include "floats.h"
+#include "structures.h"
 #include "vectors.h"
+#ifdef __AVX512VNNI__
+#include "integers.h"
+#endif
 
 namespace {
-
-constexpr int PANEL = 64;  // outputs that are computed together: four registers
-constexpr int FOUR = 4;    // products of bytes that one instruction adds up
-constexpr int TALL = 6;    // rows that are computed together: 24 registers of sums, four of weights
-constexpr int TOGETHER = 8 * TALL;  // rows for which the weights are read once
-
-}  // namespace
-
-// The structures of native/structures.py.
-struct Product {  // y = x W^T + b
-    int32_t inputs, outputs;
-    const uint8_t* weights;  // [outputs / PANEL][inputs / FOUR][PANEL][FOUR], each plus 128
-    const float* scales;     // what one step of the integers is, of each output
-    const float* bias;       // or null
-};
-
-struct Norm {
-    const float* gain;   // or null: there is no norm here
-    const float* shift;  // or null
-    float epsilon;
-};
-
-struct Layer {
-    Product project, self_output, query, cross_output, expand, contract;
-    Norm self_norm, cross_norm, feedforward_norm;
-};
-
-struct Decoder {
-    int32_t layers, width, heads, key_width, value_width;
-    int32_t norm_first;  // pre-norm; else post-norm
-    const Layer* layer;
-    Norm final_norm;
-    Product output;
-};
-
-struct Step {
-    int32_t rows, position, past_rows, source;  // source: positions that the memory has room for
-    const float* x;                             // (rows, width): embeddings with their positions
-    const int64_t* past_row;                    // (position, rows): where each row's earlier positions stand; null: in order
-    const int64_t* sentence;                    // of each row, where its memory stands; null: in order
-    const int64_t* lengths;                     // of the sentences of the memory
-    float* const* past_keys;                    // of each layer (position, past row, heads * key_width)
-    float* const* past_values;
-    const float* const* memory_keys;    // of each layer (sentence, head, source, key_width)
-    const float* const* memory_values;  // of each layer (sentence, head, source, value_width)
-    float* logits;                      // (rows, outputs)
-    float* attended;                      // (rows, head, source): attention of the last layer; or null
-};
-
-namespace {
-
-// Rows as integers, each with a scale of its own: what a row becomes does not depend on the rows beside it.
-struct Integers {
-    std::vector<int8_t> numbers;
-    std::vector<float> steps;   // what one step of the integers is
-    std::vector<int32_t> sums;  // of the integers of a row
-    int width = 0;
-
-    void take(const float* x, int rows, int columns) {
-        width = columns;
-        numbers.resize(static_cast<size_t>(rows) * columns);
-        steps.resize(rows);
-        sums.resize(rows);
-        for (int row = 0; row < rows; ++row) take_row(x + static_cast<size_t>(row) * columns, row);
-    }
-
-    void take_row(const float* x, int row) {
-        constexpr int NO_NUMBERS = 0x99;  // infinities and NaN
-        __m512 most = _mm512_setzero_ps();
-        __mmask16 bad = 0;
-        for (int i = 0; i < width; i += LANES) {
-            const __m512 part = _mm512_loadu_ps(x + i);
-            bad |= _mm512_fpclass_ps_mask(part, NO_NUMBERS);
-            most = _mm512_max_ps(most, _mm512_abs_ps(part));
-        }
-        const float greatest = _mm512_reduce_max_ps(most);
-        const __m512 factor = _mm512_set1_ps(greatest > 0 ? 127.0f / greatest : 0.0f);
-        __m512i sum = _mm512_setzero_si512();
-        int8_t* made = numbers.data() + static_cast<size_t>(row) * width;
-        for (int i = 0; i < width; i += LANES) {
-            const __m512i number = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x + i), factor));
-            sum = _mm512_add_epi32(sum, number);
-            _mm_storeu_si128(reinterpret_cast<__m128i*>(made + i), _mm512_cvtepi32_epi8(number));
-        }
-        // what is no number may not become one by being rounded
-        steps[row] = bad ? std::numeric_limits<float>::quiet_NaN() : greatest / 127.0f;
-        sums[row] = _mm512_reduce_add_epi32(sum);
-    }
-};
-
-enum class After { nothing, rectified, added };  // added: to what stands there, the residual
-
-// The products of ROWS rows with one panel of weights; sums of unsigned weights, so 128 times the row's sum too high.
-template <int ROWS>
-inline void multiply(const int8_t* x, int inputs, const uint8_t* weights, __m512i (&sums)[ROWS][4]) {
-    for (auto& row : sums)
-        for (auto& sum : row) sum = _mm512_setzero_si512();
-    for (int k = 0; k < inputs; k += FOUR, weights += PANEL * FOUR) {
-        __m512i four[4];
-        for (int part = 0; part < 4; ++part) four[part] = _mm512_loadu_si512(weights + part * PANEL);
-        for (int row = 0; row < ROWS; ++row) {
-            int32_t bytes;
-            std::memcpy(&bytes, x + static_cast<size_t>(row) * inputs + k, FOUR);
-            const __m512i same = _mm512_set1_epi32(bytes);
-            for (int part = 0; part < 4; ++part) sums[row][part] = _mm512_dpbusd_epi32(sums[row][part], four[part], same);
-        }
-    }
-}
-
-template <int ROWS>
-void rows_of_panel(const Product& product, int panel, const Integers& x, int first, float* y, After after) {
-    __m512i sums[ROWS][4];
-    const int8_t* numbers = x.numbers.data() + static_cast<size_t>(first) * product.inputs;
-    multiply<ROWS>(numbers, product.inputs, product.weights + static_cast<size_t>(panel) * product.inputs, sums);
-    for (int part = 0; part < 4; ++part) {
-        const int begin = panel + part * LANES, left = product.outputs - begin;
-        if (left <= 0) return;
-        const __mmask16 mask = first_lanes(left);
-        const __m512 scales = _mm512_maskz_loadu_ps(mask, product.scales + begin);
-        const __m512 bias = product.bias ? _mm512_maskz_loadu_ps(mask, product.bias + begin) : _mm512_setzero_ps();
-        for (int row = 0; row < ROWS; ++row) {
-            float* place = y + static_cast<size_t>(first + row) * product.outputs + begin;
-            const __m512i sum = _mm512_sub_epi32(sums[row][part], _mm512_set1_epi32(128 * x.sums[first + row]));
-            const __m512 scale = _mm512_mul_ps(scales, _mm512_set1_ps(x.steps[first + row]));
-            __m512 made = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), scale, bias);
-            if (after == After::rectified) made = _mm512_max_ps(_mm512_setzero_ps(), made);  // of NaN: NaN
-            if (after == After::added) made = _mm512_add_ps(made, _mm512_maskz_loadu_ps(mask, place));
-            _mm512_mask_storeu_ps(place, mask, made);
-        }
-    }
-}
-
-void some_rows(const Product& product, const Integers& x, int first, int end, float* y, After after) {
-    for (int panel = 0; panel < product.outputs; panel += PANEL) {
-        int row = first;
-        for (; row + TALL <= end; row += TALL) rows_of_panel<TALL>(product, panel, x, row, y, after);
-        switch (end - row) {
-            case 5: rows_of_panel<5>(product, panel, x, row, y, after); break;
-            case 4: rows_of_panel<4>(product, panel, x, row, y, after); break;
-            case 3: rows_of_panel<3>(product, panel, x, row, y, after); break;
-            case 2: rows_of_panel<2>(product, panel, x, row, y, after); break;
-            case 1: rows_of_panel<1>(product, panel, x, row, y, after); break;
-            default: break;
-        }
-    }
-}
-
-// Some rows at a time, so that what is written of a large vocabulary stays near.
-void apply(const Product& product, const Integers& x, int rows, float* y, After after = After::nothing) {
-    for (int first = 0; first < rows; first += TOGETHER)
-        some_rows(product, x, first, std::min(rows, first + TOGETHER), y, after);
-}
 
 // (x - mean) / sqrt(variance + epsilon) * gain + shift, of one row.
 void normalise(const Norm& norm, const float* x, int width, float* y) {
-    __m512 sum = _mm512_setzero_ps();
-    for (int i = 0; i < width; i += LANES) sum = _mm512_add_ps(sum, _mm512_loadu_ps(x + i));
-    const __m512 mean = _mm512_set1_ps(_mm512_reduce_add_ps(sum) / static_cast<float>(width));
-    __m512 squares = _mm512_setzero_ps();
-    for (int i = 0; i < width; i += LANES) {
-        const __m512 off = _mm512_sub_ps(_mm512_loadu_ps(x + i), mean);
-        squares = _mm512_fmadd_ps(off, off, squares);
+    const int whole = width / LANES * LANES;  // the rest fills no register
+    Vector parts{};
+    for (int i = 0; i < whole; i += LANES) parts += load(x + i);
+    const float mean = std::accumulate(x + whole, x + width, sum_of(parts)) / static_cast<float>(width);
+    Vector squares{};
+    for (int i = 0; i < whole; i += LANES) squares += (load(x + i) - mean) * (load(x + i) - mean);
+    float sum = sum_of(squares);
+    for (int i = whole; i < width; ++i) sum += (x[i] - mean) * (x[i] - mean);
+    const float factor = 1.0f / std::sqrt(sum / static_cast<float>(width) + norm.epsilon);
+    for (int i = 0; i < whole; i += LANES) {
+        const Vector shift = norm.shift ? load(norm.shift + i) : Vector{};
+        store(y + i, (load(x + i) - mean) * factor * load(norm.gain + i) + shift);
     }
-    const float variance = _mm512_reduce_add_ps(squares) / static_cast<float>(width);
-    const __m512 factor = _mm512_set1_ps(1.0f / std::sqrt(variance + norm.epsilon));
-    for (int i = 0; i < width; i += LANES) {
-        const __m512 off = _mm512_mul_ps(_mm512_sub_ps(_mm512_loadu_ps(x + i), mean), factor);
-        const __m512 shift = norm.shift ? _mm512_loadu_ps(norm.shift + i) : _mm512_setzero_ps();
-        _mm512_storeu_ps(y + i, _mm512_fmadd_ps(off, _mm512_loadu_ps(norm.gain + i), shift));
-    }
+    for (int i = whole; i < width; ++i) y[i] = (x[i] - mean) * factor * norm.gain[i] + (norm.shift ? norm.shift[i] : 0);
 }
 
 void normalise_rows(const Norm& norm, const float* x, int rows, int width, float* y) {
@@ -199,16 +49,10 @@ void normalise_rows(const Norm& norm, const float* x, int rows, int width, float
 void softmax(float* scores, int count) {
     float most = scores[0];
     for (int i = 1; i < count; ++i) most = std::max(most, scores[i]);
-    __m512 sum = _mm512_setzero_ps();
-    for (int i = 0; i < count; i += LANES) {
-        const int left = count - i;
-        const __mmask16 mask = first_lanes(left);
-        const __m512 made = _mm512_maskz_mov_ps(
-            mask, exponential(_mm512_sub_ps(_mm512_loadu_ps(scores + i), _mm512_set1_ps(most))));
-        _mm512_storeu_ps(scores + i, made);
-        sum = _mm512_add_ps(sum, made);
-    }
-    const float factor = 1.0f / _mm512_reduce_add_ps(sum);
+    for (int i = 0; i < count; i += LANES) store(scores + i, exponential(load(scores + i) - most));
+    float sum = 0;
+    for (int i = 0; i < count; ++i) sum += scores[i];
+    const float factor = 1.0f / sum;
     for (int i = 0; i < count; ++i) scores[i] *= factor;
 }
 
@@ -224,52 +68,58 @@ struct Seen {
 
 // softmax(q K^T) V of one query (equation 1; 1 / sqrt(d_k) stands in the weights of the queries).
 void attend(const float* query, const Seen& keys, const Seen& values, int count, float* scores, float* found) {
+    const int whole = keys.width / LANES * LANES, filled = values.width / LANES * LANES;
     for (int place = 0; place < count; ++place) {
         const float* key = keys.at(place);
-        __m512 sum = _mm512_setzero_ps();
-        for (int i = 0; i < keys.width; i += LANES)
-            sum = _mm512_fmadd_ps(_mm512_loadu_ps(query + i), _mm512_loadu_ps(key + i), sum);
-        scores[place] = _mm512_reduce_add_ps(sum);
+        Vector parts{};
+        for (int i = 0; i < whole; i += LANES) parts += load(query + i) * load(key + i);
+        scores[place] = std::inner_product(query + whole, query + keys.width, key + whole, sum_of(parts));
     }
     softmax(scores, count);
-    for (int i = 0; i < values.width; i += LANES) {
-        __m512 sum = _mm512_setzero_ps();
-        for (int place = 0; place < count; ++place) {
-            const __m512 value = _mm512_loadu_ps(values.at(place) + i);
-            sum = _mm512_fmadd_ps(_mm512_set1_ps(scores[place]), value, sum);
-        }
-        _mm512_storeu_ps(found + i, sum);
+    for (int i = 0; i < filled; i += LANES) {
+        Vector sum{};
+        for (int place = 0; place < count; ++place) sum += load(values.at(place) + i) * scores[place];
+        store(found + i, sum);
+    }
+    for (int i = filled; i < values.width; ++i) {
+        found[i] = 0;
+        for (int place = 0; place < count; ++place) found[i] += values.at(place)[i] * scores[place];
     }
 }
 
 // What a step needs for a moment; each thread keeps its own from one step to the next.
+template <class Rows>
 struct Room {
-    Integers integers;
+    Rows rows;  // what a product takes
     std::vector<float> stream, inside, made, found, scores;
-    std::vector<int64_t> index;     // (rows, position + 1): where each row's past stands
+    std::vector<int64_t> index;     // (rows, places): where each row's past stands
+    size_t places = 0;              // the last row's position + 1
     std::vector<int64_t> in_order;  // 0, 1, 2, ...
 };
 
-// A decoder at work on a step.
+// A decoder at work on a step, with products of one kind.
+template <class Rows>
 struct Work {
     const Decoder& decoder;
     const Step& step;
-    Room& room;
+    Room<Rows>& room;
     const int rows, width;
+
+    int position(int row) const { return step.position + (step.is_one_row ? row : 0); }
 
     size_t sentence(int row) const { return step.sentence ? step.sentence[row] : row; }
 
-    // What the sub-layer sees, as integers: the stream, or its norm.
+    // What the sub-layer sees: the stream, or its norm.
     void enter(const Norm& norm) {
-        if (!decoder.norm_first) return room.integers.take(room.stream.data(), rows, width);
+        if (!decoder.norm_first) return room.rows.take(room.stream.data(), rows, width);
         normalise_rows(norm, room.stream.data(), rows, width, room.inside.data());
-        room.integers.take(room.inside.data(), rows, width);
+        room.rows.take(room.inside.data(), rows, width);
     }
 
     // The sub-layer's last product, added to the stream.
     void leave(const Product& product, const float* x, const Norm& norm) {
-        room.integers.take(x, rows, product.inputs);
-        apply(product, room.integers, rows, room.stream.data(), After::added);
+        room.rows.take(x, rows, product.inputs);
+        apply(product, room.rows, rows, room.stream.data(), After::added);
         if (!decoder.norm_first) normalise_rows(norm, room.stream.data(), rows, width, room.stream.data());
     }
 
@@ -277,17 +127,21 @@ struct Work {
         const int d_k = decoder.key_width, d_v = decoder.value_width;
         const size_t keys = static_cast<size_t>(decoder.heads) * d_k, values = static_cast<size_t>(decoder.heads) * d_v;
         enter(layer.self_norm);
-        apply(layer.project, room.integers, rows, room.made.data());
+        apply(layer.project, room.rows, rows, room.made.data());
+        float *past_keys = step.past_keys[number], *past_values = step.past_values[number];
         for (int row = 0; row < rows; ++row) {
             const float* made = room.made.data() + row * (2 * keys + values);
-            float *past_keys = step.past_keys[number], *past_values = step.past_values[number];
-            const int64_t* index = room.index.data() + static_cast<size_t>(row) * (step.position + 1);
-            std::copy_n(made + keys, keys, past_keys + index[step.position] * keys);
-            std::copy_n(made + 2 * keys, values, past_values + index[step.position] * values);
+            const int64_t own = room.index[static_cast<size_t>(row) * room.places + position(row)];
+            std::copy_n(made + keys, keys, past_keys + own * keys);
+            std::copy_n(made + 2 * keys, values, past_values + own * values);
+        }
+        for (int row = 0; row < rows; ++row) {
+            const float* made = room.made.data() + row * (2 * keys + values);
+            const int64_t* index = room.index.data() + static_cast<size_t>(row) * room.places;
             for (int head = 0; head < decoder.heads; ++head) {
                 const Seen key{past_keys + head * d_k, index, static_cast<ptrdiff_t>(keys), d_k};
                 const Seen value{past_values + head * d_v, index, static_cast<ptrdiff_t>(values), d_v};
-                attend(made + head * d_k, key, value, step.position + 1, room.scores.data(),
+                attend(made + head * d_k, key, value, position(row) + 1, room.scores.data(),
                        room.found.data() + row * values + head * d_v);
             }
         }
@@ -297,7 +151,7 @@ struct Work {
     void attend_to_memory(const Layer& layer, int number) {
         const int d_k = decoder.key_width, d_v = decoder.value_width, heads = decoder.heads;
         enter(layer.cross_norm);
-        apply(layer.query, room.integers, rows, room.made.data());
+        apply(layer.query, room.rows, rows, room.made.data());
         const bool is_last = number == decoder.layers - 1;
         for (int row = 0; row < rows; ++row) {
             const size_t owner = sentence(row);
@@ -323,19 +177,20 @@ struct Work {
 
     void feed_forward(const Layer& layer) {  // equation 2
         enter(layer.feedforward_norm);
-        apply(layer.expand, room.integers, rows, room.made.data(), After::rectified);
+        apply(layer.expand, room.rows, rows, room.made.data(), After::rectified);
         leave(layer.contract, room.made.data(), layer.feedforward_norm);
     }
 };
 
 // Where the keys and values of each row's positions stand, this one's with them, counted in rows of the buffers.
-void index_past(const Step& step, std::vector<int64_t>& index) {
+void index_past(const Step& step, size_t places, std::vector<int64_t>& index) {
     const size_t rows = step.rows, positions = step.position;
-    index.resize(rows * (positions + 1));
+    index.resize(rows * places);
     for (size_t row = 0; row < rows; ++row)
-        for (size_t place = 0; place <= positions; ++place) {
+        for (size_t place = 0; place < places; ++place) {
+            const size_t own = step.is_one_row ? 0 : row;
             const bool moved = step.past_row && place < positions;
-            index[row * (positions + 1) + place] = place * step.past_rows + (moved ? step.past_row[place * rows + row] : row);
+            index[row * places + place] = place * step.past_rows + (moved ? step.past_row[place * rows + row] : own);
         }
 }
 
@@ -349,27 +204,39 @@ size_t widest(const Decoder& decoder) {
     return most;
 }
 
-}  // namespace
-
-extern "C" void openwork_step(const Decoder* decoder, const Step* step) {
-    static thread_local Room room;
-    const size_t rows = step->rows, width = decoder->width;
-    room.stream.assign(step->x, step->x + rows * width);
+template <class Rows>
+void decode(const Decoder& decoder, const Step& step) {
+    static thread_local Room<Rows> room;
+    const size_t rows = step.rows, width = decoder.width;
+    room.stream.assign(step.x, step.x + rows * width);
     room.inside.resize(rows * width);
-    room.made.resize(rows * widest(*decoder));
-    room.found.resize(rows * decoder->heads * decoder->value_width);
-    room.scores.resize(std::max(step->position + 1, step->source) + LANES);
-    index_past(*step, room.index);
-    room.in_order.resize(step->source);
+    room.made.resize(rows * widest(decoder));
+    room.found.resize(rows * decoder.heads * decoder.value_width);
+    room.places = step.position + (step.is_one_row ? rows : 1);
+    room.scores.resize(std::max<size_t>(room.places, step.source) + LANES);
+    index_past(step, room.places, room.index);
+    room.in_order.resize(step.source);
     std::iota(room.in_order.begin(), room.in_order.end(), 0);
-    Work work{*decoder, *step, room, step->rows, decoder->width};
-    for (int number = 0; number < decoder->layers; ++number) {
-        const Layer& layer = decoder->layer[number];
+    Work<Rows> work{decoder, step, room, step.rows, decoder.width};
+    for (int number = 0; number < decoder.layers; ++number) {
+        const Layer& layer = decoder.layer[number];
         work.attend_to_past(layer, number);
         work.attend_to_memory(layer, number);
         work.feed_forward(layer);
     }
-    if (decoder->final_norm.gain) normalise_rows(decoder->final_norm, room.stream.data(), step->rows, decoder->width, room.stream.data());
-    room.integers.take(room.stream.data(), step->rows, decoder->width);
-    apply(decoder->output, room.integers, step->rows, step->logits);
+    if (decoder.final_norm.gain)
+        normalise_rows(decoder.final_norm, room.stream.data(), step.rows, decoder.width, room.stream.data());
+    room.rows.take(room.stream.data(), step.rows, decoder.width);
+    apply(decoder.output, room.rows, step.rows, step.logits);
 }
+
+}  // namespace
+
+// Outputs of a panel of weights in float32: native/structures.py lays them out.
+extern "C" int32_t openwork_float_panel() { return floats::PANEL; }
+
+extern "C" void openwork_step_float32(const Decoder* decoder, const Step* step) { decode<floats::Rows>(*decoder, *step); }
+
+#ifdef __AVX512VNNI__
+extern "C" void openwork_step_int8(const Decoder* decoder, const Step* step) { decode<integers::Rows>(*decoder, *step); }
+#endif

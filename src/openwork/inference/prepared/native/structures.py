@@ -1,4 +1,4 @@
-"""The structures of step.cpp and best.cpp, field for field, and their contents."""
+"""The structures of structures.h and best.cpp, field for field, and their contents."""
 
 import ctypes
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from torch.nn import functional
 from openwork.inference.prepared.products import quantised
 
 PANEL, FOUR = 64, 4
-"""As in step.cpp: outputs that are computed together, and products of bytes that one instruction adds up."""
+"""As in integers.h: outputs that are computed together, and products of bytes that one instruction adds up."""
 
 UNSIGNED = 128
 """Added to the weights, as the instruction multiplies unsigned bytes with signed ones."""
@@ -50,7 +50,7 @@ class DecoderFields(Structure):
 
 class StepFields(Structure):
     _fields_ = (
-        ("rows", c_int32), ("position", c_int32), ("past_rows", c_int32), ("source", c_int32),
+        ("rows", c_int32), ("position", c_int32), ("past_rows", c_int32), ("source", c_int32), ("is_one_row", c_int32),
         ("x", c_void_p), ("past_row", c_void_p), ("sentence", c_void_p), ("lengths", c_void_p),
         ("past_keys", c_void_p), ("past_values", c_void_p), ("memory_keys", c_void_p), ("memory_values", c_void_p),
         ("logits", c_void_p), ("attended", c_void_p),
@@ -69,16 +69,21 @@ class ChoiceFields(Structure):
 class Kept:
     """Makes structures, and keeps the tensors they point to alive."""
 
-    def __init__(self) -> None:
+    def __init__(self, float_panel: int | None) -> None:
+        """`float_panel`: outputs of a panel of products in float32; None: products are in eight bits."""
         self._tensors: list[Tensor] = []
+        self._float_panel = float_panel
 
     def product(self, weight: Tensor, bias: Tensor | None) -> ProductFields:
-        """A matrix (outputs, inputs) in float32 as integers of eight bits."""
-        integers, scales = quantised(weight)
-        return ProductFields(
-            weight.shape[1], weight.shape[0], self._address(in_panels(integers)), self._address(scales),
-            None if bias is None else self._address(bias),
-        )  # fmt: skip
+        """A matrix (outputs, inputs) in float32, or rounded to eight bits."""
+        panel = self._float_panel or PANEL
+        padded = None if bias is None else self._address(functional.pad(bias.detach(), (0, -weight.shape[0] % panel)))
+        if self._float_panel is None:
+            integers, scales = quantised(weight)
+            panels, steps = in_panels(integers), self._address(scales)
+        else:
+            panels, steps = float_panels(weight, panel), None
+        return ProductFields(weight.shape[1], weight.shape[0], self._address(panels), steps, padded)
 
     def norm(self, norm: nn.Module) -> NormFields:
         """A layer normalisation; for anything else no norm."""
@@ -93,10 +98,19 @@ class Kept:
         return own.data_ptr()
 
 
-def in_panels(integers: Tensor) -> Tensor:
-    """Weights (outputs, inputs) from -127 to 127 as step.cpp reads them: [outputs / PANEL][inputs / FOUR][PANEL][FOUR].
+def float_panels(weight: Tensor, panel: int) -> Tensor:
+    """Weights (outputs, inputs) as floats.h reads them: [outputs / panel][inputs][panel].
 
     The last panel is padded with unused outputs.
+    """
+    filled = functional.pad(weight.detach(), (0, 0, 0, -weight.shape[0] % panel))
+    return filled.unflatten(0, (-1, panel)).transpose(1, 2).contiguous()
+
+
+def in_panels(integers: Tensor) -> Tensor:
+    """Weights (outputs, inputs) from -127 to 127 as integers.h reads them.
+
+    [outputs / PANEL][inputs / FOUR][PANEL][FOUR]. The last panel is padded with unused outputs.
     """
     outputs, inputs = integers.shape
     unsigned = (integers.to(torch.int16) + UNSIGNED).to(torch.uint8)

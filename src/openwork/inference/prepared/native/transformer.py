@@ -1,6 +1,6 @@
-"""A prepared Transformer with a decoder step as one call of step.cpp, in integers of eight bits.
+"""A prepared Transformer with a decoder step as one call of step.cpp, in float32 or in integers of eight bits.
 
-Each row has its own scale, so the result for a sentence does not depend on the others in the batch.
+The result for a sentence does not depend on the others in the batch: in eight bits each row has its own scale.
 """
 
 import ctypes
@@ -25,6 +25,7 @@ from openwork.inference.prepared.native.structures import (
     StepFields,
     addresses,
 )
+from openwork.inference.prepared.products import ProductType
 from openwork.inference.prepared.transformer import PreparedTransformer
 from openwork.models.seq2seq import Transformer
 from openwork.nn.attention import MultiHeadAttention
@@ -47,6 +48,16 @@ class SharingState(PreparedState):
         table = None if self.rows is None else torch.cat([self.rows, torch.arange(rows)[None]])
         return replace(self, past=past, position=self.position + 1, rows=table)
 
+    def alone(self) -> "SharingState":
+        """The state of one row with its keys, values and memory in buffers of their own."""
+        if self.rows is None:
+            return replace(super().alone(), rows=None)  # type: ignore[return-value]
+        places, first = torch.arange(self.position), torch.zeros(1, dtype=torch.int64)
+        buffers = [tuple(part[places, self.rows[:, 0]][:, None] for part in one) for one in self.past.buffers]
+        past = Past(buffers, self.position).select(None, self.position)  # type: ignore[arg-type]
+        memory = self.memory.select(first if self.sentences is None else self.sentences)
+        return SharingState(memory, past, position=self.position)
+
     def _with_rows(self, rows: Int[Tensor, "rows"]) -> "SharingState":
         table = rows.expand(self.position, -1) if self.rows is None else self.rows.index_select(1, rows)
         return replace(self, rows=table)
@@ -68,17 +79,20 @@ def _wider(buffer: Tensor, positions: int, rows: int) -> Tensor:
 
 
 LANES = 16
-"""As in step.cpp: all widths are multiples of it."""
+"""In eight bits all widths are multiples of it."""
 
 
-def can_be_native(model: Transformer) -> bool:
-    """Whether a prepared model has a decoder of the paper's parts, in sizes that fill registers."""
+def can_be_native(model: Transformer, products: ProductType = "float32") -> bool:
+    """Whether a prepared model has a decoder of the paper's parts, and this machine such products (in eight bits: of
+    sizes that fill registers)."""
+    if products == "bfloat16":
+        return False
     decoder = model.decoder
     ends = isinstance(model.narrow, nn.Identity) and type(decoder.final_norm) in (nn.LayerNorm, nn.Identity)
-    return ends and all(_is_supported(layer) for layer in decoder.layers) and not problem()
+    return ends and all(_is_supported(layer, products) for layer in decoder.layers) and not problem(products)
 
 
-def _is_supported(layer: nn.Module) -> bool:
+def _is_supported(layer: nn.Module, products: ProductType) -> bool:
     if not isinstance(layer, DecoderLayer) or not isinstance(layer.feedforward, FeedForward):
         return False
     wirings = [layer.self_wiring, layer.cross_wiring, layer.feedforward_wiring]
@@ -86,7 +100,8 @@ def _is_supported(layer: nn.Module) -> bool:
         return False
     widths = [*_head_widths(layer.self_attention), *_head_widths(layer.cross_attention)]
     widths += [layer.feedforward.expand.in_features, layer.feedforward.expand.out_features]
-    return isinstance(layer.feedforward.activation, nn.ReLU) and all(width % LANES == 0 for width in widths)
+    fit = products != "int8" or all(width % LANES == 0 for width in widths)
+    return isinstance(layer.feedforward.activation, nn.ReLU) and fit
 
 
 def _has_layer_norm(connection: object) -> bool:
@@ -107,14 +122,24 @@ class NativeTransformer(PreparedTransformer):
     """`model`, which `can_be_native`; the encoder is that of PreparedTransformer."""
 
     @torch.no_grad()
-    def __init__(self, model: Transformer) -> None:
-        super().__init__(model, "int8")
+    def __init__(self, model: Transformer, products: ProductType = "float32") -> None:
+        self.products = products
+        super().__init__(model, products)
 
     def _prepare_steps(self, model: Transformer, make: Make) -> None:
-        self.decoder = NativeDecoder(model)
+        self.decoder = NativeDecoder(model, self.products)
 
-    def _can_join(self, tokens: Tensor) -> bool:
-        return False  # a call of step.cpp is one position
+    def _together(
+        self, tokens: Int[Tensor, "one positions"], state: PreparedState
+    ) -> tuple[Float[Tensor, "one positions vocabulary"], PreparedState]:
+        """A step whose rows are all positions."""
+        count = tokens.shape[1]
+        own = state.alone()
+        assert isinstance(own, SharingState)
+        past = own.past.with_room(own.position, count)
+        logits, _ = self.decoder.step(self._embedded(tokens[0], own.position, count), past, own, is_one_row=True)
+        past.written = own.position + count
+        return logits[None], own.after_step(past, count)
 
     def among(self, pieces: Int[Tensor, "pieces"]) -> "NativeTransformer":
         """The same model with these target pieces as vocabulary: a token is the place of its piece among them."""
@@ -145,7 +170,7 @@ class NativeTransformer(PreparedTransformer):
         assert isinstance(state, SharingState)
         rows = tokens.shape[0]
         past = with_room(state.past, state.position, rows)
-        logits, attended = self.decoder.step(self._embedded(tokens, state.position), past, state, attends)
+        logits, attended = self.decoder.step(self._embedded(tokens, state.position), past, state, attends=attends)
         past.written = state.position + 1
         return logits, state.after_rows(past, rows), attended
 
@@ -153,8 +178,10 @@ class NativeTransformer(PreparedTransformer):
 class NativeDecoder:
     """The layers, the last norm and the output matrix of `model` in the form of step.cpp."""
 
-    def __init__(self, model: Transformer) -> None:
-        self._kept, self._kept_output = Kept(), Kept()
+    def __init__(self, model: Transformer, products: ProductType) -> None:
+        built = library()
+        self._panel = built.openwork_float_panel() if products == "float32" else None
+        self._kept, self._kept_output = Kept(self._panel), Kept(self._panel)
         self._weight, self._bias = model.output_weight.detach(), model.output_bias
         layers = [_layer(layer, self._kept) for layer in model.decoder.layers]  # type: ignore[arg-type]
         self._layers = (LayerFields * len(layers))(*layers)
@@ -167,17 +194,17 @@ class NativeDecoder:
             int(isinstance(first.self_wiring, PreNorm)), self._layers, self._kept.norm(model.decoder.final_norm),
             self._kept_output.product(self._weight, self._bias),
         )  # fmt: skip
-        self._step = library().openwork_step
+        self._step = getattr(built, f"openwork_step_{products}")
         self._step.argtypes = [ctypes.POINTER(DecoderFields), ctypes.POINTER(StepFields)]
         self._step.restype = None
-        self.choose = library().openwork_best
+        self.choose = built.openwork_best
         self.choose.argtypes = [ctypes.POINTER(ChoiceFields)]
         self.choose.restype = None
 
     def among(self, pieces: Int[Tensor, "pieces"]) -> "NativeDecoder":
         """The same with these rows of the output matrix."""
         fewer = copy(self)
-        fewer._kept_output = Kept()
+        fewer._kept_output = Kept(self._panel)
         fewer.outputs = pieces.shape[0]
         fewer._fields = DecoderFields.from_buffer_copy(self._fields)
         bias = None if self._bias is None else self._bias[pieces]
@@ -185,24 +212,31 @@ class NativeDecoder:
         return fewer
 
     def step(
-        self, x: Float[Tensor, "rows width"], past: Past, state: SharingState, attends: bool
+        self,
+        x: Float[Tensor, "rows width"],
+        past: Past,
+        state: SharingState,
+        *,
+        attends: bool = False,
+        is_one_row: bool = False,
     ) -> tuple[Float[Tensor, "rows outputs"], Float[Tensor, "rows source"] | None]:
         """The logits, and with `attends` the last layer's attention, averaged over heads.
 
-        The keys and values of this position are written into `past`.
+        The keys and values of this position are written into `past`; with `is_one_row` those of as many positions of
+        one sentence as there are rows.
         """
         rows, memory = x.shape[0], state.memory
         x = x.contiguous()
         logits = x.new_empty(rows, self.outputs)
         source = memory.bias.shape[-1]
         attended = x.new_empty(rows, self._fields.heads, source) if attends else None
-        sentences = _sentences(state, rows)
+        sentences = torch.zeros(rows, dtype=torch.int64) if is_one_row else _sentences(state, rows)
         table = None if state.rows is None else state.rows.contiguous()
         keys, values = zip(*past.buffers, strict=True)
         memory_keys, memory_values = zip(*memory.layers, strict=True)
         arrays = [addresses(tensors) for tensors in (keys, values, memory_keys, memory_values)]
         fields = StepFields(
-            rows, state.position, past.rows, source, x.data_ptr(), _place(table), _place(sentences),
+            rows, state.position, past.rows, source, int(is_one_row), x.data_ptr(), _place(table), _place(sentences),
             memory.lengths.data_ptr(), *(ctypes.addressof(array) for array in arrays), logits.data_ptr(),
             _place(attended),
         )  # fmt: skip

@@ -1,0 +1,131 @@
+"""Exported graphs on a phone's means and in a page: size, memory, speed and score, beside the bundle in openwork.
+
+    python benchmarks/graphs.py NAME --corpus CORPUS --beam 1 --beam 5 LABEL=BUNDLE...
+
+One core and one thread for all. examples/onnx/translate.py as a whole process under a limit of 512 MB of address space
+beyond what the libraries map; openwork in a process that has loaded everything. In the page (where
+examples/onnx/node_modules and Chromium are there): the first 50 sources one by one. Added to results/graphs.json.
+"""
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "tests")]
+os.environ["OMP_NUM_THREADS"] = "1"
+from machine import describe_machine
+from openwork.data.corpora.catalogue import load
+from openwork.inference.translator import BatchTranslator
+from openwork.interop.forms import export_model
+from openwork.interop.onnx.running import Graph, differences
+from openwork.metrics.translation import bleu
+from openwork.runs.usable import usable_bundle
+
+RESULTS = Path(__file__).parent / "results" / "graphs.json"
+EXAMPLES = Path(__file__).parents[1] / "examples" / "onnx"
+ROUNDS, ONE_BY_ONE = 3, 50
+MEGABYTE = 1_000_000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("name")
+    parser.add_argument("bundles", nargs="+")
+    parser.add_argument("--corpus", required=True)
+    parser.add_argument("--beam", type=int, action="append", required=True)
+    asked = parser.parse_args()
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    pairs = list(load(asked.corpus, "test"))
+    sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    measured: dict[str, Any] = {}
+    for label, _, path in (one.partition("=") for one in asked.bundles):
+        for beam in asked.beam:
+            with TemporaryDirectory(prefix="openwork-") as folder:
+                graph = Path(folder) / "graph"
+                bundle = export_model("onnx", usable_bundle(Path(path)), graph, beam=beam)
+                found = _facts(graph, bundle, sources, references)
+                found["page_milliseconds"] = _in_a_page(graph, sources[:ONE_BY_ONE])
+            measured[f"{label}, beam {beam}"] = found
+            print(label, beam, found, flush=True)
+    results = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
+    beams = " ".join(f"--beam {beam}" for beam in asked.beam)
+    labels = " ".join(one.partition("=")[0] for one in asked.bundles)
+    results[asked.name] = {
+        "command": f"python benchmarks/graphs.py {asked.name} --corpus {asked.corpus} {beams} {labels}",
+        "machine": describe_machine(),
+        "sentences": len(sources),
+        "graphs": measured,
+    }
+    RESULTS.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _facts(graph: Path, bundle: Any, sources: list[str], references: list[str]) -> dict[str, Any]:
+    own, ours = [], []
+    translator = BatchTranslator.of(bundle)
+    translator.best(sources[:8])
+    for _ in range(ROUNDS):
+        seconds, megabytes, texts = _example(graph, sources)
+        own.append(seconds)
+        began = time.perf_counter()
+        translator.best(sources)
+        ours.append(time.perf_counter() - began)
+    return {
+        "megabytes": round((graph / "model.onnx").stat().st_size / MEGABYTE, 2),
+        "bleu": round(bleu(texts, references, language=bundle.settings.target_language).value, 2),
+        "others_than_openwork": differences(bundle, Graph(graph, threads=1), sources),
+        "seconds": round(min(own), 2),
+        "memory_megabytes": megabytes,
+        "openwork_seconds": round(min(ours), 2),
+    }
+
+
+def _example(graph: Path, sources: list[str]) -> tuple[float, int, list[str]]:
+    """Seconds of the whole process, its memory at most, and the translations."""
+    command = [sys.executable, EXAMPLES / "translate.py", graph]
+    began = time.perf_counter()
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=_phone
+    ) as process:
+        out, _ = process.communicate("\n".join(sources))
+    seconds = time.perf_counter() - began
+    assert process.returncode == 0
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    return seconds, round(peak * 1024 / MEGABYTE), out.removesuffix("\n").split("\n")
+
+
+def _phone() -> None:
+    """Nothing beyond 512 MB of data, the kernel's RLIMIT_DATA: heap and private mappings."""
+    resource.setrlimit(resource.RLIMIT_DATA, (512 << 20, 512 << 20))
+
+
+def _in_a_page(graph: Path, sources: list[str]) -> dict[str, float] | None:
+    runtime = EXAMPLES / "node_modules"
+    if not runtime.is_dir():
+        return None
+    try:
+        from browsing import Watched, opened_browser
+    except BaseException:  # pytest's own, where the package is missing
+        return None
+    from interop.test_onnx_examples import served
+
+    times = []
+    with served(graph.parent) as address, opened_browser() as browser:
+        watched = Watched(browser, address, "#source:enabled", offline=False)
+        for source in sources:
+            watched.page.fill("#source", source)
+            watched.page.click("#translate")
+            watched.page.wait_for_function("!document.getElementById('translate').disabled")
+            times.append(int(watched.page.locator("#state").text_content().split()[0]))
+    return {"median": statistics.median(times), "worst": max(times)}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+// Products of rows with a matrix in integers of eight bits. Needs AVX-512 with VNNI.
+
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "structures.h"
+#include "vectors.h"
+
+namespace integers {
+
+constexpr int PANEL = 64;  // outputs that are computed together: four registers
+constexpr int FOUR = 4;    // products of bytes that one instruction adds up
+constexpr int TALL = 6;    // rows that are computed together: 24 registers of sums, four of weights
+constexpr int TOGETHER = 8 * TALL;  // rows for which the weights are read once
+
+// The lanes of a register that `left` numbers fill.
+inline __mmask16 first_lanes(int left) { return left >= LANES ? 0xFFFF : static_cast<__mmask16>((1u << left) - 1); }
+
+// [outputs / PANEL][inputs / FOUR][PANEL][FOUR], each plus 128
+inline const uint8_t* weights_of(const Product& product) { return static_cast<const uint8_t*>(product.weights); }
+
+// Rows as integers, each with a scale of its own: what a row becomes does not depend on the rows beside it.
+struct Rows {
+    std::vector<int8_t> numbers;
+    std::vector<float> steps;   // what one step of the integers is
+    std::vector<int32_t> sums;  // of the integers of a row
+    int width = 0;
+
+    void take(const float* x, int rows, int columns) {
+        width = columns;
+        numbers.resize(static_cast<size_t>(rows) * columns);
+        steps.resize(rows);
+        sums.resize(rows);
+        for (int row = 0; row < rows; ++row) take_row(x + static_cast<size_t>(row) * columns, row);
+    }
+
+    void take_row(const float* x, int row) {
+        constexpr int NO_NUMBERS = 0x99;  // infinities and NaN
+        __m512 most = _mm512_setzero_ps();
+        __mmask16 bad = 0;
+        for (int i = 0; i < width; i += LANES) {
+            const __m512 part = _mm512_loadu_ps(x + i);
+            bad |= _mm512_fpclass_ps_mask(part, NO_NUMBERS);
+            most = _mm512_max_ps(most, _mm512_abs_ps(part));
+        }
+        const float greatest = _mm512_reduce_max_ps(most);
+        const __m512 factor = _mm512_set1_ps(greatest > 0 ? 127.0f / greatest : 0.0f);
+        __m512i sum = _mm512_setzero_si512();
+        int8_t* made = numbers.data() + static_cast<size_t>(row) * width;
+        for (int i = 0; i < width; i += LANES) {
+            const __m512i number = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x + i), factor));
+            sum = _mm512_add_epi32(sum, number);
+            _mm_storeu_si128(reinterpret_cast<__m128i*>(made + i), _mm512_cvtepi32_epi8(number));
+        }
+        // what is no number may not become one by being rounded
+        steps[row] = bad ? std::numeric_limits<float>::quiet_NaN() : greatest / 127.0f;
+        sums[row] = _mm512_reduce_add_epi32(sum);
+    }
+};
+
+// The products of ROWS rows with one panel of weights; sums of unsigned weights, so 128 times the row's sum too high.
+template <int ROWS>
+inline void multiply(const int8_t* x, int inputs, const uint8_t* weights, __m512i (&sums)[ROWS][4]) {
+    for (auto& row : sums)
+        for (auto& sum : row) sum = _mm512_setzero_si512();
+    for (int k = 0; k < inputs; k += FOUR, weights += PANEL * FOUR) {
+        __m512i four[4];
+        for (int part = 0; part < 4; ++part) four[part] = _mm512_loadu_si512(weights + part * PANEL);
+        for (int row = 0; row < ROWS; ++row) {
+            int32_t bytes;
+            std::memcpy(&bytes, x + static_cast<size_t>(row) * inputs + k, FOUR);
+            const __m512i same = _mm512_set1_epi32(bytes);
+            for (int part = 0; part < 4; ++part) sums[row][part] = _mm512_dpbusd_epi32(sums[row][part], four[part], same);
+        }
+    }
+}
+
+template <int ROWS>
+void rows_of_panel(const Product& product, int panel, const Rows& x, int first, float* y, After after) {
+    __m512i sums[ROWS][4];
+    const int8_t* numbers = x.numbers.data() + static_cast<size_t>(first) * product.inputs;
+    multiply<ROWS>(numbers, product.inputs, weights_of(product) + static_cast<size_t>(panel) * product.inputs, sums);
+    for (int part = 0; part < 4; ++part) {
+        const int begin = panel + part * LANES, left = product.outputs - begin;
+        if (left <= 0) return;
+        const __mmask16 mask = first_lanes(left);
+        const __m512 scales = _mm512_maskz_loadu_ps(mask, product.scales + begin);
+        const __m512 bias = product.bias ? _mm512_maskz_loadu_ps(mask, product.bias + begin) : _mm512_setzero_ps();
+        for (int row = 0; row < ROWS; ++row) {
+            float* place = y + static_cast<size_t>(first + row) * product.outputs + begin;
+            const __m512i sum = _mm512_sub_epi32(sums[row][part], _mm512_set1_epi32(128 * x.sums[first + row]));
+            const __m512 scale = _mm512_mul_ps(scales, _mm512_set1_ps(x.steps[first + row]));
+            __m512 made = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), scale, bias);
+            if (after == After::rectified) made = _mm512_max_ps(_mm512_setzero_ps(), made);  // of NaN: NaN
+            if (after == After::added) made = _mm512_add_ps(made, _mm512_maskz_loadu_ps(mask, place));
+            _mm512_mask_storeu_ps(place, mask, made);
+        }
+    }
+}
+
+inline void some_rows(const Product& product, const Rows& x, int first, int end, float* y, After after) {
+    for (int panel = 0; panel < product.outputs; panel += PANEL) {
+        int row = first;
+        for (; row + TALL <= end; row += TALL) rows_of_panel<TALL>(product, panel, x, row, y, after);
+        switch (end - row) {
+            case 5: rows_of_panel<5>(product, panel, x, row, y, after); break;
+            case 4: rows_of_panel<4>(product, panel, x, row, y, after); break;
+            case 3: rows_of_panel<3>(product, panel, x, row, y, after); break;
+            case 2: rows_of_panel<2>(product, panel, x, row, y, after); break;
+            case 1: rows_of_panel<1>(product, panel, x, row, y, after); break;
+            default: break;
+        }
+    }
+}
+
+// Some rows at a time, so that what is written of a large vocabulary stays near.
+inline void apply(const Product& product, const Rows& x, int rows, float* y, After after = After::nothing) {
+    for (int first = 0; first < rows; first += TOGETHER)
+        some_rows(product, x, first, std::min(rows, first + TOGETHER), y, after);
+}
+
+}  // namespace integers
