@@ -95,7 +95,7 @@ def test_two_processes_make_the_run_of_one(tmp_path: Path, alone: Path, sharding
     assert list(map(str, answers[0])) == list(map(str, answers[1])) and len(answers[0]) == 2
 
 
-@pytest.mark.parametrize("sharding", ["optimiser", "full"])
+@pytest.mark.parametrize("sharding", ["optimiser", pytest.param("full", marks=pytest.mark.long)])
 def test_what_four_began_one_and_two_continue(tmp_path: Path, alone: Path, sharding: str) -> None:
     """Four processes, then one, then two: as one from the beginning to the end."""
     out = tmp_path / "run"

@@ -60,7 +60,8 @@ def results(folder: ExperimentFolder) -> dict[str, bytes]:
     return {path.parent.name: path.read_bytes() for path in folder.trials.glob("*/trial.json")}
 
 
-@pytest.mark.parametrize("text", [pytest.param(FACTORS, marks=pytest.mark.long), SEARCH], ids=["factors", "search"])
+@pytest.mark.long
+@pytest.mark.parametrize("text", [FACTORS, SEARCH], ids=["factors", "search"])
 def test_kills_at_random_moments(tmp_path: Path, text: str):
     if text is SEARCH:
         pytest.importorskip("optuna", reason="needs the extra experiments")

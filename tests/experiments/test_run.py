@@ -14,7 +14,7 @@ from openwork.bundles.bundle import load_bundle
 
 SMOKE = Path(__file__).resolve().parents[2] / "recipes" / "experiments" / "smoke"
 KINDS = {"search": 5, "factors": 8, "protocol": 11, "heads": 14}  # trials
-LONG = ("factors", "protocol")  # the other two have their parts
+LONG = ("factors", "protocol", "search")  # the fourth has their parts
 TESTED = {"search": 2, "factors": 4, "protocol": 8}  # the best of each variant and group, with both seeds
 
 DROPOUT = '[factors]\n"model.dropout" = [0.0, 0.1]\n'

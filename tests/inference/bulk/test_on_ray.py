@@ -63,6 +63,7 @@ def translate(bundle: Path, shards: Path, out: Path, *options: str) -> Finished:
     return openwork("translate", bundle, "--source", shards, "--out", out, *options)
 
 
+@pytest.mark.long
 def test_both_ways_write_the_same_bytes(bundle_folder: Path, tmp_path: Path):
     """Of every kind of shard; a damaged one is named, and the exit code says so. Ray says nothing of its own."""
     lines = [pair.source for pair in copy("train", 90)]

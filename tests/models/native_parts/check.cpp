@@ -1,0 +1,139 @@
+// The parts of the compiled step against plain loops in double precision, on whatever processor this is compiled for.
+// Prints the largest difference of each part, as a share of what is computed; tests/models/test_native_parts.py reads it.
+
+#include <cstdio>
+#include <random>
+#include <utility>
+
+#include "best.cpp"
+#include "step.cpp"
+
+namespace {
+
+std::mt19937 generator(7);
+
+std::vector<float> numbers(size_t count, float scale = 1.0f) {
+    std::normal_distribution<float> draw(0.0f, scale);
+    std::vector<float> made(count);
+    for (float& one : made) one = draw(generator);
+    return made;
+}
+
+void tell(const char* part, double difference) { std::printf("%s %g\n", part, difference); }
+
+// Weights as native/structures.py lays them out.
+std::vector<float> in_panels(const std::vector<float>& weights, int inputs, int outputs) {
+    const int panels = (outputs + floats::PANEL - 1) / floats::PANEL;
+    std::vector<float> made(static_cast<size_t>(panels) * floats::PANEL * inputs);
+    for (int output = 0; output < outputs; ++output)
+        for (int k = 0; k < inputs; ++k)
+            made[(static_cast<size_t>(output / floats::PANEL) * inputs + k) * floats::PANEL + output % floats::PANEL] =
+                weights[static_cast<size_t>(output) * inputs + k];
+    return made;
+}
+
+double product_of(int rows, int inputs, int outputs, After after) {
+    const auto x = numbers(static_cast<size_t>(rows) * inputs), weights = numbers(static_cast<size_t>(outputs) * inputs);
+    const auto panels = in_panels(weights, inputs, outputs);
+    auto bias = numbers(outputs);
+    bias.resize(outputs + floats::PANEL);
+    const auto before = numbers(static_cast<size_t>(rows) * outputs);
+    auto y = before;
+    floats::Rows taken;
+    taken.take(x.data(), rows, inputs);
+    floats::apply({inputs, outputs, panels.data(), nullptr, bias.data()}, taken, rows, y.data(), after);
+    double worst = 0;
+    for (int row = 0; row < rows; ++row)
+        for (int output = 0; output < outputs; ++output) {
+            const size_t place = static_cast<size_t>(row) * outputs + output;
+            double sum = bias[output];
+            for (int k = 0; k < inputs; ++k) sum += double(x[row * inputs + k]) * weights[output * inputs + k];
+            if (after == After::rectified) sum = std::max(0.0, sum);
+            if (after == After::added) sum += before[place];
+            worst = std::max(worst, std::abs(y[place] - sum) / std::sqrt(inputs));
+        }
+    return worst;
+}
+
+double exponentials() {
+    double worst = 0;
+    for (float x = 0; x > -87.0f; x -= 0.01f) {
+        float made[LANES];
+        store(made, exponential(all(x)));
+        worst = std::max(worst, std::abs(made[LANES - 1] / std::exp(double(x)) - 1));
+    }
+    return worst;
+}
+
+double norms(int width) {
+    const auto x = numbers(width, 3.0f), gain = numbers(width), shift = numbers(width);
+    std::vector<float> y(width);
+    normalise({gain.data(), shift.data(), 1e-6f}, x.data(), width, y.data());
+    double mean = 0, variance = 0, worst = 0;
+    for (float one : x) mean += one / double(width);
+    for (float one : x) variance += (one - mean) * (one - mean) / width;
+    for (int i = 0; i < width; ++i)
+        worst = std::max(worst, std::abs(y[i] - ((x[i] - mean) / std::sqrt(variance + 1e-6) * gain[i] + shift[i])));
+    return worst;
+}
+
+double attention(int count, int width) {
+    const auto query = numbers(width), keys = numbers(size_t(count) * width), values = numbers(size_t(count) * width);
+    std::vector<int64_t> order(count);
+    std::iota(order.begin(), order.end(), 0);
+    std::vector<float> scores(count + LANES), found(width);
+    attend(query.data(), {keys.data(), order.data(), width, width}, {values.data(), order.data(), width, width}, count,
+           scores.data(), found.data());
+    std::vector<double> weights(count), wanted(width);
+    double sum = 0, worst = 0;
+    for (int p = 0; p < count; ++p) {
+        double score = 0;
+        for (int i = 0; i < width; ++i) score += double(query[i]) * keys[p * width + i];
+        sum += weights[p] = std::exp(score);
+    }
+    for (int p = 0; p < count; ++p)
+        for (int i = 0; i < width; ++i) wanted[i] += weights[p] / sum * values[p * width + i];
+    for (int i = 0; i < width; ++i) worst = std::max(worst, std::abs(found[i] - wanted[i]));
+    return worst;
+}
+
+// 1 for another choice than that of a sorted list, else the difference of the logarithm of the sum.
+double choices(int vocabulary, int count) {
+    const auto logits = numbers(vocabulary, 4.0f);
+    std::vector<float> added(vocabulary), scores(count);
+    added[0] = -std::numeric_limits<float>::infinity();
+    std::vector<int64_t> ids(count);
+    float normaliser = 0;
+    const Choice choice{1, vocabulary, count, logits.data(), added.data(), scores.data(), ids.data(), &normaliser};
+    openwork_best(&choice);
+    std::vector<std::pair<float, int>> sorted;
+    double sum = 0;
+    for (int i = 1; i < vocabulary; ++i) sorted.push_back({-logits[i], i}), sum += std::exp(double(logits[i]));
+    std::sort(sorted.begin(), sorted.end());
+    for (int i = 0; i < count; ++i)
+        if (sorted[i].second != ids[i] || -sorted[i].first != scores[i]) return 1;
+    return std::abs(normaliser - std::log(sum));
+}
+
+}  // namespace
+
+int main() {
+    double products = 0, others = 0;
+    for (int rows : {1, 2, 3, 4, 5, 6, 7, 13, 300})
+        for (auto [inputs, outputs] : {std::pair{16, 16}, {64, 83}, {34, 136}, {9, 1}, {96, 64}, {7, 201}})
+            for (After after : {After::nothing, After::rectified, After::added})
+                products = std::max(products, product_of(rows, inputs, outputs, after));
+    tell("products", products);
+    tell("exponentials", exponentials());
+    for (int width : {16, 44, 7, 256}) others = std::max(others, norms(width));
+    tell("norms", others);
+    others = 0;
+    for (int count : {1, 3, 16, 33})
+        for (int width : {16, 9, 34, 64}) others = std::max(others, attention(count, width));
+    tell("attention", others);
+    others = 0;
+    for (int vocabulary : {20, 64, 83, 1000, 4001})
+        for (int count : {1, 2, 10}) others = std::max(others, choices(vocabulary, count));
+    tell("choices", others);
+    std::printf("lanes %d\n", LANES);
+}

@@ -1,0 +1,43 @@
+"""The parts of the compiled step, compiled for each kind of processor: NEON in an emulator, where there is one."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from openwork.inference.prepared.native import building, problem
+
+CHECK = Path(__file__).parent / "native_parts" / "check.cpp"
+ARM = ("aarch64-linux-gnu-g++", "qemu-aarch64")
+MOST = {"products": 4e-6, "exponentials": 3e-7, "norms": 3e-6, "attention": 4e-6, "choices": 1e-5}
+
+
+def differences(compiler: str, instructions: str, runner: tuple[str, ...], folder: Path) -> dict[str, float]:
+    program = folder / "check"
+    flags = [
+        instructions if flag == building.OWN else flag for flag in building.FLAGS if flag not in ("-fPIC", "-shared")
+    ]
+    static = ["-static"] if runner else []
+    command = [compiler, *flags, *static, f"-I{building.FOLDER_OF_SOURCES}", CHECK, "-o", program]
+    subprocess.run(command, check=True, capture_output=True)
+    told = subprocess.run([*runner, program], check=True, capture_output=True, text=True).stdout
+    return {name: float(value) for name, value in (line.split() for line in told.splitlines())}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("instructions", "lanes"), [(building.OWN, None), ("-march=haswell", 8), ("-march=armv8-a", 4)], ids=str
+)
+def test_each_part_is_what_a_plain_loop_gives(instructions: str, lanes: int | None, tmp_path: Path) -> None:
+    if lanes == 4:
+        if not all(map(shutil.which, ARM)):
+            pytest.skip("needs Debian's packages g++-aarch64-linux-gnu and qemu-user")
+        found = differences(ARM[0], instructions, ARM[1:], tmp_path)
+    elif reason := problem():
+        pytest.skip(f"no compiled step: {reason}")
+    else:
+        found = differences(building.find_compiler(), instructions, (), tmp_path)
+    compiled_for = found.pop("lanes")
+    assert lanes in (None, compiled_for)
+    assert {name: value for name, value in found.items() if value > MOST[name]} == {} and found.keys() == MOST.keys()
