@@ -10,7 +10,6 @@ sources one by one. Added to results/graphs.json.
 import argparse
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -33,8 +32,14 @@ from openwork.runs.usable import usable_bundle
 
 RESULTS = Path(__file__).parent / "results" / "graphs.json"
 EXAMPLES = Path(__file__).parents[1] / "examples" / "onnx"
-ROUNDS, ONE_BY_ONE, AT_ONCE = 3, 50, 64
+ROUNDS, ONE_BY_ONE, AT_ONCE = 2, 50, 64
 MEGABYTE = 1_000_000
+ON_A_PHONE = """
+import resource, runpy, sys
+resource.setrlimit(resource.RLIMIT_DATA, (512 << 20, 512 << 20))  # heap and private mappings
+runpy.run_path(sys.argv.pop(1), run_name="__main__")
+print(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1], file=sys.stderr)
+"""
 
 
 def main() -> None:
@@ -98,24 +103,11 @@ def _others(bundle: Any, graph: Graph, sources: list[str]) -> int:
 
 def _example(graph: Path, sources: list[str]) -> tuple[float, int, list[str]]:
     """Seconds of the whole process, its memory at most, and the translations."""
-    command = [sys.executable, EXAMPLES / "translate.py", graph]
-    with TemporaryDirectory(prefix="openwork-") as folder:
-        lines, found = Path(folder) / "lines", Path(folder) / "found"
-        lines.write_text("\n".join(sources), encoding="utf-8")
-        began = time.perf_counter()
-        with lines.open() as given, found.open("w") as taken:
-            process = subprocess.Popen(command, stdin=given, stdout=taken, preexec_fn=_phone)
-            _, status, used = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - began
-        assert status == 0
-        texts = found.read_text(encoding="utf-8").removesuffix("\n").split("\n")
-    return seconds, round(used.ru_maxrss * 1024 / MEGABYTE), texts
-
-
-def _phone() -> None:
-    """Nothing beyond 512 MB of data, the kernel's RLIMIT_DATA: heap and private mappings."""
-    os.environ["OMP_NUM_THREADS"] = "1"
-    resource.setrlimit(resource.RLIMIT_DATA, (512 << 20, 512 << 20))
+    command = [sys.executable, "-c", ON_A_PHONE, str(EXAMPLES / "translate.py"), str(graph)]
+    began = time.perf_counter()
+    done = subprocess.run(command, input="\n".join(sources), capture_output=True, text=True, check=True)
+    seconds = time.perf_counter() - began
+    return seconds, round(int(done.stderr.split()[-1]) * 1024 / MEGABYTE), done.stdout.removesuffix("\n").split("\n")
 
 
 def _in_a_page(graph: Path, sources: list[str]) -> dict[str, float] | None:

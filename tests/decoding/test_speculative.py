@@ -1,5 +1,7 @@
 """Greedy search with a draft is greedy search, whatever the draft; and a good draft saves passes of the model."""
 
+from itertools import product
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 from openwork.decoding.left_to_right import greedy_search
 from openwork.decoding.settings import DecodingSettings
 from openwork.decoding.speculative import speculative_search
+from openwork.inference.prepared import prepare
 from openwork.inference.prepared.transformer import PreparedTransformer
 from openwork.models.build import build_model
 from openwork.models.seq2seq import Transformer
@@ -58,8 +61,8 @@ def test_it_is_greedy_search(
     ids, lengths = torch.tensor([[*source, 3]]), torch.tensor([len(source) + 1])
     plain = DecodingSettings(beam=1, extra_length=extra, maximum_length=40)
     ((expected,),) = greedy_search(model, ids, lengths, plain)
-    for small in (draft, model):
-        found = speculative_search(PreparedTransformer(model), PreparedTransformer(small), ids, lengths, plain)
+    for way, small in product((PreparedTransformer, prepare), (draft, model)):
+        found = speculative_search(way(model), way(small), ids, lengths, plain)
         assert (found.tokens, found.finished) == (expected.tokens, expected.finished)
         assert found.log_probability == pytest.approx(expected.log_probability, abs=1e-3)
 

@@ -9,9 +9,11 @@ from torch import Tensor
 
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
+from openwork.inference import prepared
 from openwork.inference.prepared import can_be_prepared, fastest, prepare
 from openwork.inference.prepared import transformer as prepared_transformer
 from openwork.inference.prepared.caches import FEW_POSITIONS, PreparedState, attend_to_past, stay
+from openwork.inference.prepared.native import problem
 from openwork.inference.prepared.products import PRODUCTS, available, quantised
 from openwork.inference.prepared.transformer import PreparedTransformer
 from openwork.models.build import build_model
@@ -80,6 +82,15 @@ def close(found: Tensor, expected: Tensor, tolerance: float = 1e-4) -> None:
 def _inference() -> Any:
     with torch.inference_mode():
         yield
+
+
+@pytest.fixture(params=["operations", "compiled"], autouse=True)
+def _way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The decoder's step by the framework's operations, and compiled where it can be."""
+    if request.param == "operations":
+        monkeypatch.setattr(prepared, "can_be_native", lambda model, products: False)
+    elif reason := problem():
+        pytest.skip(f"no compiled step: {reason}")
 
 
 @pytest.mark.slow
@@ -163,7 +174,7 @@ def test_a_state_is_not_changed_by_those_that_go_on_from_it() -> None:
 
 
 def test_nothing_moves_while_most_rows_are_alive() -> None:
-    fast = prepare(made())
+    fast = PreparedTransformer(made())
     source, lengths = batch(8)
     _, state = fast.step(targets(8, 1), fast.start(source, lengths))
     assert isinstance(state, PreparedState)

@@ -63,7 +63,7 @@ class PreparedTransformer:
 
     @torch.no_grad()
     def __init__(self, model: Transformer, products: ProductType = "float32") -> None:
-        make = PRODUCTS[products]
+        make = self._products(products)
         self.source_embedding, self.source_positions = model.source_embedding, model.source_positions
         self.encoder_layers = [PreparedEncoderLayer(layer, make) for layer in model.encoder.layers]  # type: ignore[arg-type]
         self.encoder_norm = prepared_norm(model.encoder.final_norm)
@@ -73,6 +73,10 @@ class PreparedTransformer:
         self.table, self.scale = model.target_embedding.table.weight.detach(), model.target_embedding.scale
         self.target_positions = model.target_positions
         self._prepare_steps(model, make)
+
+    def _products(self, kind: ProductType) -> Make:
+        """What makes products of matrices."""
+        return PRODUCTS[kind]
 
     def _prepare_steps(self, model: Transformer, make: Make) -> None:
         """What a step needs besides embeddings and memories."""

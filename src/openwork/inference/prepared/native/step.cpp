@@ -237,6 +237,13 @@ extern "C" int32_t openwork_float_panel() { return floats::PANEL; }
 
 extern "C" void openwork_step_float32(const Decoder* decoder, const Step* step) { decode<floats::Rows>(*decoder, *step); }
 
+// One product in float32, of the encoder.
+extern "C" void openwork_product(const Product* product, const float* x, int32_t rows, float* y, int32_t rectified) {
+    floats::Rows taken;
+    taken.take(x, rows, product->inputs);
+    floats::apply(*product, taken, rows, y, rectified ? After::rectified : After::nothing);
+}
+
 #ifdef __AVX512VNNI__
 extern "C" void openwork_step_int8(const Decoder* decoder, const Step* step) { decode<integers::Rows>(*decoder, *step); }
 #endif

@@ -25,7 +25,7 @@ from openwork.inference.prepared.native.structures import (
     StepFields,
     addresses,
 )
-from openwork.inference.prepared.products import ProductType
+from openwork.inference.prepared.products import Product, ProductType
 from openwork.inference.prepared.transformer import PreparedTransformer
 from openwork.models.seq2seq import Transformer
 from openwork.nn.attention import MultiHeadAttention
@@ -118,13 +118,40 @@ def _head_widths(attention: MultiHeadAttention) -> list[int]:
     return [attention.key.out_features // heads, attention.value.out_features // heads]
 
 
+def float32_product(weight: Tensor, bias: Tensor | None, rectified: bool = False) -> Product:
+    """As that of `products.py`, without the framework's work before each call."""
+    multiply = library().openwork_product
+    multiply.argtypes = [
+        ctypes.POINTER(ProductFields),
+        ctypes.c_void_p,
+        ctypes.c_int32,
+        ctypes.c_void_p,
+        ctypes.c_int32,
+    ]
+    multiply.restype = None
+    kept = Kept(library().openwork_float_panel())
+    fields, outputs = kept.product(weight, bias), weight.shape[0]
+
+    def product(x: Tensor) -> Tensor:
+        x = x.contiguous()
+        made = x.new_empty(*x.shape[:-1], outputs)
+        multiply(fields, x.data_ptr(), made.numel() // outputs, made.data_ptr(), int(rectified))
+        return made
+
+    product.kept = kept  # type: ignore[attr-defined]  # the weights live as long as the function
+    return product
+
+
 class NativeTransformer(PreparedTransformer):
-    """`model`, which `can_be_native`; the encoder is that of PreparedTransformer."""
+    """`model`, which `can_be_native`. The encoder is that of PreparedTransformer, in float32 with compiled products."""
 
     @torch.no_grad()
     def __init__(self, model: Transformer, products: ProductType = "float32") -> None:
         self.products = products
         super().__init__(model, products)
+
+    def _products(self, kind: ProductType) -> Make:
+        return float32_product if kind == "float32" else super()._products(kind)
 
     def _prepare_steps(self, model: Transformer, make: Make) -> None:
         self.decoder = NativeDecoder(model, self.products)
