@@ -42,7 +42,7 @@ def searching(bundle: Bundle, **changes: Any) -> Bundle:
 
 
 def expected(bundle: Bundle, sources: list[list[int]]) -> list[list[Hypothesis]]:
-    return decode(bundle.model, *padded(sources), graph_search(bundle.settings.decoding))
+    return decode(bundle.model, *padded(sources), graph_search(bundle.settings.decoding, bundle.model.maximum_length))
 
 
 def check(found: list[list[tuple[tuple[int, ...], float]]], right: list[list[Hypothesis]]) -> None:
@@ -53,7 +53,7 @@ def check(found: list[list[tuple[tuple[int, ...], float]]], right: list[list[Hyp
 
 def by_torch(bundle: Bundle, sources: list[list[int]]) -> list[list[tuple[tuple[int, ...], float]]]:
     """What the modules find that graphs are made of."""
-    settings = graph_search(bundle.settings.decoding)
+    settings = graph_search(bundle.settings.decoding, bundle.model.maximum_length)
     begin, turn = Begin(bundle.model, settings), Turn(bundle.model, settings)  # type: ignore[arg-type]
     with torch.no_grad():
         goes_on, carried, constant = begin(*padded(sources))
@@ -81,6 +81,13 @@ SEARCHES: list[dict[str, Any]] = [
 )
 def test_the_search_without_branches_is_the_search(changes: dict[str, Any]) -> None:
     bundle = searching(ending(), **changes)
+    check(by_torch(bundle, SOURCES), expected(bundle, SOURCES))
+
+
+def test_no_target_is_longer_than_the_models_positions() -> None:
+    bundle = searching(small_bundle(positions="learned", maximum_length=20), maximum_length=30)
+    settings = graph_search(bundle.settings.decoding, bundle.model.maximum_length)
+    assert settings.maximum_length == 20 and settings.beam == 3
     check(by_torch(bundle, SOURCES), expected(bundle, SOURCES))
 
 

@@ -55,7 +55,8 @@ def differences(bundle: Bundle, graph: Graph, texts: Sequence[str]) -> int:
     sources = [[*bundle.tokenizers.source.encode(text), SYMBOL_IDS.end] for text in texts]
     if not sources:
         return 0
-    expected = decode(bundle.model, *padded(sources), graph_search(bundle.settings.decoding))
+    search = graph_search(bundle.settings.decoding, bundle.model.maximum_length)
+    expected = decode(bundle.model, *padded(sources), search)
     return sum(
         [tokens for tokens, _ in found] != [one.tokens for one in best]
         or any(abs(score - one.score) > TOLERANCE for (_, score), one in zip(found, best, strict=True))

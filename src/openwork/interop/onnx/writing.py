@@ -51,7 +51,7 @@ def write_onnx(folder: Path, bundle: Bundle) -> None:
             hint="train a model without that, or use this bundle with openwork translate",
             code="B082",
         )
-    search = graph_search(settings.decoding)
+    search = graph_search(settings.decoding, model.maximum_length)
     positions = model.maximum_length or max(LONGEST, search.maximum_length)
     graph = _graph(model, search, positions)
     with atomic_folder(folder, EXPORT.own_in(folder)) as partial:
@@ -73,8 +73,11 @@ def write_onnx(folder: Path, bundle: Bundle) -> None:
         put_export_mark(partial)
 
 
-def graph_search(settings: DecodingSettings) -> DecodingSettings:
-    """The settings as a graph's search has them; ConfigError for one that it has not."""
+def graph_search(settings: DecodingSettings, longest: int | None) -> DecodingSettings:
+    """The settings as a graph's search has them; ConfigError for one that it has not.
+
+    `longest`: the most tokens for which the model has positions; None: any number.
+    """
     default = DecodingSettings()
     for key in DecodingSettings.model_fields.keys() - HELD - IDLE:
         if getattr(settings, key) != getattr(default, key):
@@ -84,7 +87,10 @@ def graph_search(settings: DecodingSettings) -> DecodingSettings:
                 hint="export a bundle without it, and search with openwork where you need it",
                 code="C166",
             )
-    return settings.model_copy(update=GREEDY) if settings.beam == 1 else settings
+    changes: dict[str, object] = dict(GREEDY) if settings.beam == 1 else {}
+    if longest is not None:
+        changes["maximum_length"] = min(settings.maximum_length, longest)
+    return settings.model_copy(update=changes)
 
 
 def _graph(model: Transformer, settings: DecodingSettings, positions: int) -> Any:
