@@ -60,7 +60,14 @@ CHOICES: dict[str, dict[str, Any]] = {
     "biases": {"attention_bias": True, "output_bias": True},
     "head widths": {"head_width": 16, "value_width": 48},
     "no positions": {"positions": "none"},
-    "any widths": {"width": 44, "heads": 4, "feedforward_width": 70, "norm": "pre", "value_width": 9},
+    "widths that fill no registers": {
+        "width": 44,
+        "heads": 4,
+        "feedforward_width": 72,
+        "norm": "pre",
+        "value_width": 9,
+    },
+    "odd widths": {"width": 42, "heads": 3, "feedforward_width": 70, "norm": "pre", "value_width": 9},
 }
 
 
@@ -93,7 +100,7 @@ def near(found: Tensor, wanted: Tensor, kind: ProductType) -> bool:
 @pytest.mark.parametrize("name", CHOICES)
 def test_each_step_gives_the_models_logits(kind: ProductType, name: str) -> None:
     model = made(**CHOICES[name])
-    if kind == "int8" and name == "any widths":
+    if kind == "int8" and name == "odd widths":
         assert not can_be_native(model, kind)
         return
     assert can_be_native(model, kind)

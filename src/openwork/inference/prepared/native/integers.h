@@ -45,7 +45,7 @@ struct Rows {
         __m512 most = _mm512_setzero_ps();
         __mmask16 bad = 0;
         for (int i = 0; i < width; i += LANES) {
-            const __m512 part = _mm512_loadu_ps(x + i);
+            const __m512 part = _mm512_maskz_loadu_ps(first_lanes(width - i), x + i);
             bad |= _mm512_fpclass_ps_mask(part, NO_NUMBERS);
             most = _mm512_max_ps(most, _mm512_abs_ps(part));
         }
@@ -54,9 +54,10 @@ struct Rows {
         __m512i sum = _mm512_setzero_si512();
         int8_t* made = numbers.data() + static_cast<size_t>(row) * width;
         for (int i = 0; i < width; i += LANES) {
-            const __m512i number = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x + i), factor));
+            const __mmask16 mask = first_lanes(width - i);
+            const __m512i number = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_maskz_loadu_ps(mask, x + i), factor));
             sum = _mm512_add_epi32(sum, number);
-            _mm_storeu_si128(reinterpret_cast<__m128i*>(made + i), _mm512_cvtepi32_epi8(number));
+            _mm512_mask_cvtepi32_storeu_epi8(made + i, mask, number);
         }
         // what is no number may not become one by being rounded
         steps[row] = bad ? std::numeric_limits<float>::quiet_NaN() : greatest / 127.0f;

@@ -4,7 +4,7 @@
 // which costs microseconds and reads its input from memory again. Here a row stays in the cache between them.
 // tests/models/test_native.py holds the two equal.
 //
-// In eight bits all widths are multiples of 16; native/transformer.py sees to that.
+// In eight bits the inputs of all products are multiples of FOUR; native/transformer.py sees to that.
 
 #include <algorithm>
 #include <cmath>

@@ -16,6 +16,7 @@ from openwork.inference.prepared.caches import Past, PreparedState
 from openwork.inference.prepared.layers import Make, side_by_side
 from openwork.inference.prepared.native.building import library, problem
 from openwork.inference.prepared.native.structures import (
+    FOUR,
     ChoiceFields,
     DecoderFields,
     Kept,
@@ -28,7 +29,6 @@ from openwork.inference.prepared.native.structures import (
 from openwork.inference.prepared.products import Product, ProductType
 from openwork.inference.prepared.transformer import PreparedTransformer
 from openwork.models.seq2seq import Transformer
-from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.feedforward import FeedForward
 from openwork.nn.layers import DecoderLayer
 from openwork.nn.residual import PostNorm, PreNorm, SublayerConnection
@@ -78,13 +78,9 @@ def _wider(buffer: Tensor, positions: int, rows: int) -> Tensor:
     return made
 
 
-LANES = 16
-"""In eight bits all widths are multiples of it."""
-
-
 def can_be_native(model: Transformer, products: ProductType = "float32") -> bool:
     """Whether a prepared model has a decoder of the paper's parts, and this machine such products (in eight bits: of
-    sizes that fill registers)."""
+    whole groups of four inputs)."""
     if products == "bfloat16":
         return False
     decoder = model.decoder
@@ -98,9 +94,10 @@ def _is_supported(layer: nn.Module, products: ProductType) -> bool:
     wirings = [layer.self_wiring, layer.cross_wiring, layer.feedforward_wiring]
     if not all(_has_layer_norm(one) for one in wirings):
         return False
-    widths = [*_head_widths(layer.self_attention), *_head_widths(layer.cross_attention)]
-    widths += [layer.feedforward.expand.in_features, layer.feedforward.expand.out_features]
-    fit = products != "int8" or all(width % LANES == 0 for width in widths)
+    attentions = (layer.self_attention, layer.cross_attention)
+    inputs = [one.in_features for part in attentions for one in (part.query, part.output)]
+    inputs += [layer.feedforward.expand.in_features, layer.feedforward.contract.in_features]
+    fit = products != "int8" or all(width % FOUR == 0 for width in inputs)
     return isinstance(layer.feedforward.activation, nn.ReLU) and fit
 
 
@@ -111,11 +108,6 @@ def _has_layer_norm(connection: object) -> bool:
         and type(connection) in (PreNorm, PostNorm)
         and type(connection.norm) is nn.LayerNorm
     )
-
-
-def _head_widths(attention: MultiHeadAttention) -> list[int]:
-    heads = attention.heads.count
-    return [attention.key.out_features // heads, attention.value.out_features // heads]
 
 
 def float32_product(weight: Tensor, bias: Tensor | None, rectified: bool = False) -> Product:
