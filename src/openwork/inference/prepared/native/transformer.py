@@ -6,6 +6,7 @@ The result for a sentence does not depend on the others in the batch: in eight b
 import ctypes
 from collections.abc import Sequence
 from copy import copy
+from ctypes import c_int32, c_void_p
 from dataclasses import dataclass, replace
 
 import torch
@@ -26,7 +27,7 @@ from openwork.inference.prepared.native.structures import (
     StepFields,
     addresses,
 )
-from openwork.inference.prepared.products import Product, ProductType
+from openwork.inference.prepared.products import ProductType
 from openwork.inference.prepared.transformer import PreparedTransformer
 from openwork.models.seq2seq import Transformer
 from openwork.nn.feedforward import FeedForward
@@ -110,28 +111,24 @@ def _has_layer_norm(connection: object) -> bool:
     )
 
 
-def float32_product(weight: Tensor, bias: Tensor | None, rectified: bool = False) -> Product:
-    """As that of `products.py`, without the framework's work before each call."""
-    multiply = library().openwork_product
-    multiply.argtypes = [
-        ctypes.POINTER(ProductFields),
-        ctypes.c_void_p,
-        ctypes.c_int32,
-        ctypes.c_void_p,
-        ctypes.c_int32,
-    ]
-    multiply.restype = None
-    kept = Kept(library().openwork_float_panel())
-    fields, outputs = kept.product(weight, bias), weight.shape[0]
+class CompiledProduct:
+    """x W^T + b in float32, or max(0, .) of it, without the framework's work before each call."""
 
-    def product(x: Tensor) -> Tensor:
+    def __init__(self, weight: Tensor, bias: Tensor | None, rectified: bool = False) -> None:
+        built = library()
+        self._kept = Kept(built.openwork_float_panel())
+        self._fields, self._outputs = self._kept.product(weight, bias), weight.shape[0]
+        self._rectified = int(rectified)
+        self._multiply = built.openwork_product
+        self._multiply.argtypes = [ctypes.POINTER(ProductFields), c_void_p, c_int32, c_void_p, c_int32]
+        self._multiply.restype = None
+
+    def __call__(self, x: Float[Tensor, "*rows width"]) -> Float[Tensor, "*rows outputs"]:
         x = x.contiguous()
-        made = x.new_empty(*x.shape[:-1], outputs)
-        multiply(fields, x.data_ptr(), made.numel() // outputs, made.data_ptr(), int(rectified))
+        made = x.new_empty(*x.shape[:-1], self._outputs)
+        rows = made.numel() // self._outputs
+        self._multiply(self._fields, x.data_ptr(), rows, made.data_ptr(), self._rectified)
         return made
-
-    product.kept = kept  # type: ignore[attr-defined]  # the weights live as long as the function
-    return product
 
 
 class NativeTransformer(PreparedTransformer):
@@ -143,7 +140,7 @@ class NativeTransformer(PreparedTransformer):
         super().__init__(model, products)
 
     def _products(self, kind: ProductType) -> Make:
-        return float32_product if kind == "float32" else super()._products(kind)
+        return CompiledProduct if kind == "float32" else super()._products(kind)
 
     def _prepare_steps(self, model: Transformer, make: Make) -> None:
         self.decoder = NativeDecoder(model, self.products)
