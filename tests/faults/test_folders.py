@@ -83,9 +83,9 @@ def test_bundle_that_is_replaced_while_it_is_read(whole: Undisturbed, half: Path
         finally:
             os._exit(0)
     try:
-        seen = []
-        end = time.monotonic() + (20 if LONG else 2)
-        while time.monotonic() < end:
+        seen: list[tuple[str, object]] = []
+        began, least = time.monotonic(), 20 if LONG else 2
+        while time.monotonic() < began + least or {card for card, _ in seen} != cards:  # until a busy machine saw both
             bundle = load_bundle(place)
             seen.append((bundle.card, bundle.golden))
     finally:
