@@ -8,12 +8,12 @@ sources one by one. Added to results/graphs.json.
 """
 
 import argparse
-import json
 import os
 import statistics
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import torch
 
-from machine import describe_machine
+from machine import add_result
 from openwork.data.corpora.catalogue import load
 from openwork.inference.translator import BatchTranslator
 from openwork.interop.forms import export_model
@@ -63,16 +63,10 @@ def main() -> None:
                 found["page_milliseconds"] = _in_a_page(graph, sources[:ONE_BY_ONE])
             measured[f"{label}, beam {beam}"] = found
             print(label, beam, found, flush=True)
-    results = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
     beams = " ".join(f"--beam {beam}" for beam in asked.beam)
     labels = " ".join(one.partition("=")[0] for one in asked.bundles)
-    results[asked.name] = {
-        "command": f"python benchmarks/graphs.py {asked.name} --corpus {asked.corpus} {beams} {labels}",
-        "machine": describe_machine(),
-        "sentences": len(sources),
-        "graphs": measured,
-    }
-    RESULTS.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    command = f"python benchmarks/graphs.py {asked.name} --corpus {asked.corpus} {beams} {labels}"
+    add_result(RESULTS, asked.name, command, {"sentences": len(sources), "graphs": measured})
 
 
 def _facts(graph: Path, bundle: Any, sources: list[str], references: list[str]) -> dict[str, Any]:
@@ -111,13 +105,9 @@ def _example(graph: Path, sources: list[str]) -> tuple[float, int, list[str]]:
 
 
 def _in_a_page(graph: Path, sources: list[str]) -> dict[str, float] | None:
-    runtime = EXAMPLES / "node_modules"
-    if not runtime.is_dir():
+    if not (EXAMPLES / "node_modules").is_dir() or find_spec("playwright") is None:
         return None
-    try:
-        from browsing import Watched, opened_browser
-    except BaseException:  # pytest's own, where the package is missing
-        return None
+    from browsing import Watched, opened_browser
     from interop.test_onnx_examples import served
 
     times = []

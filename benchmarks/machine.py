@@ -1,5 +1,6 @@
 """The machine and the code that a figure was measured with."""
 
+import json
 import os
 import platform
 import subprocess
@@ -34,3 +35,10 @@ def describe_machine() -> dict[str, Any]:
         "commit": _commit(),
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
     }
+
+
+def add_result(path: Path, name: str, command: str, content: dict[str, Any]) -> None:
+    """Adds what was measured under a name to a file of results, with the command and the machine."""
+    results = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    results[name] = {"command": command, "machine": describe_machine(), **content}
+    path.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

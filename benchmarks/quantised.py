@@ -6,7 +6,6 @@ The result is added to results/quantised.json under NAME.
 """
 
 import argparse
-import json
 import subprocess
 import sys
 import tempfile
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
-from machine import describe_machine
+from machine import add_result
 from openwork.bundles.folder import WEIGHTS, find_bundle, whole_bundle
 
 RESULTS = Path(__file__).parent / "results" / "quantised.json"
@@ -40,13 +39,8 @@ def main() -> None:
             size = (whole_bundle(find_bundle(folder)) / WEIGHTS).stat().st_size
             measured[kind] = {"megabytes": round(size / 1e6, 3), "scores": scores["scores"][:2]}
             print(kind, measured[kind])
-    results = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
-    results[asked.name] = {
-        "command": f"python benchmarks/quantised.py BUNDLE {asked.name} --corpus {asked.corpus} --split {asked.split}",
-        "machine": describe_machine(),
-        "types": measured,
-    }
-    RESULTS.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    command = f"python benchmarks/quantised.py BUNDLE {asked.name} --corpus {asked.corpus} --split {asked.split}"
+    add_result(RESULTS, asked.name, command, {"types": measured})
 
 
 def openwork(*arguments: Any) -> str:

@@ -7,14 +7,13 @@ in a process that has loaded everything, the bundles in turn, the best of three.
 """
 
 import argparse
-import json
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
-from machine import describe_machine
+from machine import add_result
 from openwork.bundles.bundle import Bundle, load_bundle
 from openwork.bundles.folder import WEIGHTS, whole_bundle
 from openwork.cost.cost import cost_of
@@ -47,14 +46,8 @@ def main() -> None:
         seconds = found["seconds"]
         found["times_as_fast"] = {way: round(first["seconds"][way] / seconds[way], 2) for way in seconds}
         print(label, found)
-    results = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
-    results[asked.name] = {
-        "command": f"python benchmarks/smaller.py {asked.name} --corpus {asked.corpus} {' '.join(folders)}",
-        "machine": describe_machine(),
-        "sentences": len(sources),
-        "bundles": measured,
-    }
-    RESULTS.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    command = f"python benchmarks/smaller.py {asked.name} --corpus {asked.corpus} {' '.join(folders)}"
+    add_result(RESULTS, asked.name, command, {"sentences": len(sources), "bundles": measured})
 
 
 def _facts(folder: Path, bundle: Bundle) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from openwork.decoding.settings import DecodingSettings
 from openwork.inference.golden import make_golden
 from openwork.interop.forms import export_model
 from openwork.interop.onnx.running import TOLERANCE, Graph, differences, padded
-from openwork.interop.onnx.search import Begin, Turn
+from openwork.interop.onnx.search import SearchStart, SearchStep
 from openwork.interop.onnx.writing import graph_search, write_onnx
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.weights import model_weights
@@ -54,11 +54,11 @@ def check(found: list[list[tuple[tuple[int, ...], float]]], right: list[list[Hyp
 def by_torch(bundle: Bundle, sources: list[list[int]]) -> list[list[tuple[tuple[int, ...], float]]]:
     """What the modules find that graphs are made of."""
     settings = graph_search(bundle.settings.decoding, bundle.model.maximum_length)
-    begin, turn = Begin(bundle.model, settings), Turn(bundle.model, settings)  # type: ignore[arg-type]
+    start, step = SearchStart(bundle.model, settings), SearchStep(bundle.model, settings)  # type: ignore[arg-type]
     with torch.no_grad():
-        goes_on, carried, constant = begin(*padded(sources))
+        goes_on, carried, constant = start(*padded(sources))
         while goes_on:
-            goes_on, carried = turn(carried, constant)
+            goes_on, carried = step(carried, constant)
     rows = zip(carried.found.tokens[:, : settings.best].tolist(), carried.found.scores.tolist(), strict=True)
     return [
         [(tuple(filter(None, tokens)), score) for tokens, score in zip(targets, scores, strict=False) if score > -1e30]

@@ -42,6 +42,7 @@ EXTRAS = {
     "experiments": Joined("searches and reports of openwork experiment"),
     "scale": Joined("workers of Ray, Parquet files"),
     "serve": Joined("a server of translations"),
+    "export": Joined("graphs of ONNX"),
     "parity": Joined("tests against other toolkits"),
 }
 

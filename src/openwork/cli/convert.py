@@ -44,7 +44,7 @@ def export(
     to: Annotated[str, Option(help="Format: ct2 (CTranslate2), hf (Hugging Face) or onnx (ONNX).")],
     out: Annotated[Path, Option("--out", "-o", help="Folder to write.")],
     beam: Annotated[
-        int | None, Option(min=1, max=HYPOTHESES, help="Beam of the exported search; else the bundle's.")
+        int | None, Option(min=1, max=HYPOTHESES, help="onnx, hf: beam of the exported search; else the bundle's.")
     ] = None,
     overwrite: Overwrite = False,
 ) -> None:

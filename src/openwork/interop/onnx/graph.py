@@ -1,7 +1,7 @@
 """The graph of a whole search: the encoder, and a loop whose body is a step of the decoder and of the beam.
 
 torch makes a graph of each of the two modules of `search.py`. Here they become one: weights that both have are held
-once, what is the same in all turns is seen by the body from outside, and the rest goes from turn to turn.
+once, what is the same in all steps is seen by the body from outside, and the rest goes from step to step.
 """
 
 import copy
@@ -20,7 +20,7 @@ from torch.utils import _pytree as pytree
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.decoding.settings import DecodingSettings
 from openwork.interop.onnx.eight_bits import keep_in_eight_bits
-from openwork.interop.onnx.search import Begin, Carried, Found, Turn
+from openwork.interop.onnx.search import Carried, Found, SearchStart, SearchStep
 from openwork.models.seq2seq import Transformer
 from openwork.nn.attention import KernelAttention
 from openwork.nn.kernels import reference
@@ -41,12 +41,12 @@ def search_graph(model: Transformer, settings: DecodingSettings, positions: int)
     plain = _plain(model, positions)
     source = torch.full(EXAMPLE, SYMBOL_IDS.end)
     lengths = torch.arange(EXAMPLE[1], EXAMPLE[1] - EXAMPLE[0], -1)
-    begin, turn = Begin(plain, settings).eval(), Turn(plain, settings).eval()
+    start, step = SearchStart(plain, settings).eval(), SearchStep(plain, settings).eval()
     with torch.no_grad(), _quiet():
-        _, carried, constant = begin(source, lengths)
-        outer = _exported(begin, (source, lengths), ({0: ANY, 1: ANY}, {0: ANY}))
+        _, carried, constant = start(source, lengths)
+        outer = _exported(start, (source, lengths), ({0: ANY, 1: ANY}, {0: ANY}))
         example = (_longer(carried), constant)
-        body = _exported(turn, example, pytree.tree_map(_rows_and_positions, example))
+        body = _exported(step, example, pytree.tree_map(_rows_and_positions, example))
     return _joined(outer, body, carried, settings)
 
 
@@ -63,7 +63,7 @@ def _plain(model: Transformer, positions: int) -> Transformer:
 
 
 def _longer(carried: Carried) -> Carried:
-    """As after some turns: an axis of length 0 or 1 would be taken for one that never grows."""
+    """As after some steps: an axis of length 0 or 1 would be taken for one that never grows."""
 
     def grown(x: Tensor, axis: int, size: int) -> Tensor:
         shape = list(x.shape)
@@ -93,13 +93,13 @@ def _exported(module: nn.Module, example: tuple[Any, ...], axes: Any) -> ir.Mode
 
 
 def _rows_and_positions(x: Tensor) -> dict[int, Any]:
-    """The axes of what a turn is given that may have any size."""
+    """The axes of what a step is given that may have any size."""
     return {0: ANY, 2: ANY} if x.ndim > 2 else {0: ANY}
 
 
 def _joined(outer: ir.Model, body: ir.Model, carried: Carried, settings: DecodingSettings) -> ir.Model:
-    """`outer`, whose outputs go into a loop with this body: first whether it begins, then what is carried from turn to
-    turn, then what stays the same. `carried`: an example of it."""
+    """`outer`, whose outputs go into a loop with this body: first whether it begins, then what is carried from step to
+    step, then what stays the same. `carried`: an example of it."""
     structure = pytree.tree_structure(carried)
     count = structure.num_leaves
     graph, inside = outer.graph, body.graph
@@ -112,8 +112,8 @@ def _joined(outer: ir.Model, body: ir.Model, carried: Carried, settings: Decodin
     kept, seen = list(inside.inputs)[:count], list(inside.inputs)[count:]
     for inner, value in zip(seen, constant, strict=True):
         inner.replace_all_uses_with(value)
-    number = ir.val("turn.number", dtype=ir.DataType.INT64, shape=[])
-    before = ir.val("turn.goes_on", dtype=ir.DataType.BOOL, shape=[])
+    number = ir.val("step.number", dtype=ir.DataType.INT64, shape=[])
+    before = ir.val("step.goes_on", dtype=ir.DataType.BOOL, shape=[])
     inside.inputs[:] = [number, before, *kept]
     for value in (*kept, *inside.outputs):
         value.shape = None  # what a loop carries may grow
@@ -148,7 +148,7 @@ def _share_weights(graph: ir.Graph, inside: ir.Graph) -> None:
         held = known.get(_content(value))
         del inside.initializers[name]
         if held is None:
-            value.name = f"turn.{name}"
+            value.name = f"step.{name}"
             graph.register_initializer(value)
         else:
             value.replace_all_uses_with(held)
@@ -163,11 +163,11 @@ def _content(value: ir.Value) -> tuple[Any, ...]:
 def _rename(graph: ir.Graph) -> None:
     """Names of their own for all values: what a body names may not be named outside."""
     for value in graph.inputs:
-        value.name = f"turn.{value.name}"
+        value.name = f"step.{value.name}"
     for node in graph:
-        node.name = f"turn.{node.name}"
+        node.name = f"step.{node.name}"
         for value in node.outputs:
-            value.name = f"turn.{value.name}"
+            value.name = f"step.{value.name}"
 
 
 @contextmanager

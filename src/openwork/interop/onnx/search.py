@@ -1,7 +1,7 @@
 """Beam search as functions of tensors, from which a graph can be made.
 
-    begin      reads the sources                                     before the loop
-    turn       one more token for each hypothesis                    its body
+    SearchStart    reads the sources                         before the loop
+    SearchStep     one more token for each hypothesis        its body
 
 It is `decoding/beam.py` without branches: a graph has none. So the places of a beam are always all there, those that
 nothing takes with log-probability -inf; a sentence that is done stays in the batch, and nothing of it is used. The
@@ -35,7 +35,7 @@ class Found(NamedTuple):
 
 
 class Carried(NamedTuple):
-    """What a turn takes from the one before."""
+    """What a step takes from the one before."""
 
     tokens: Int[Tensor, "sentence beam position"]  # the start symbol first
     totals: Float[Tensor, "sentence beam"]  # log-probabilities
@@ -45,14 +45,14 @@ class Carried(NamedTuple):
 
 
 class Constant(NamedTuple):
-    """What is the same in all turns."""
+    """What is the same in all steps."""
 
     lengths: Int[Tensor, "row"]  # of the sources
     limits: Int[Tensor, "sentence"]  # of the targets
     memory: list[Tensor]  # keys and values of each layer's memory (row, head, source, head width)
 
 
-class Begin(nn.Module):
+class SearchStart(nn.Module):
     """Reads the sources."""
 
     def __init__(self, model: Transformer, settings: DecodingSettings) -> None:
@@ -60,7 +60,7 @@ class Begin(nn.Module):
         self.model, self.settings = model, settings
 
     def forward(self, source: Source, source_lengths: Lengths) -> tuple[Tensor, Carried, Constant]:
-        """Whether there is anything to search, and what the first turn needs."""
+        """Whether there is anything to search, and what the first step needs."""
         beam, batch = self.settings.beam, source.shape[0]
         caches = self.model.start(source, source_lengths).caches
         memory = [part.repeat_interleave(beam, 0) for one in caches for part in (one.memory.key, one.memory.value)]
@@ -76,7 +76,7 @@ class Begin(nn.Module):
         return is_open.any(), Carried(tokens, first.expand(batch, beam), found, is_open, past), constant
 
 
-class Turn(nn.Module):
+class SearchStep(nn.Module):
     """One more token for each hypothesis."""
 
     penalties: Tensor
@@ -93,7 +93,7 @@ class Turn(nn.Module):
         self.register_buffer("forbidding", forbidding, persistent=False)
 
     def forward(self, carried: Carried, constant: Constant) -> tuple[Tensor, Carried]:
-        """Whether another turn is needed, and what it needs."""
+        """Whether another step is needed, and what it needs."""
         beam, length = self.settings.beam, carried.tokens.shape[2]
         logits, past = self._logits(carried, constant)
         log_probabilities = (logits + self.forbidding).log_softmax(-1).unflatten(0, (-1, beam))

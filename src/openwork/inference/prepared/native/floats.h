@@ -10,8 +10,7 @@
 
 namespace floats {
 
-// The sums of TALL rows and PARTS registers of outputs stay in registers: 24 of 32, or 12 of 16 with AVX2
-// (benchmarks/results/native-step.json).
+// The sums of TALL rows and PARTS registers of outputs stay in registers: 24 of 32, or 12 of 16 with AVX2.
 constexpr int PARTS = LANES == 8 ? 3 : 4;
 constexpr int PANEL = PARTS * LANES;     // outputs that are computed together
 constexpr int TALL = LANES == 8 ? 4 : 6;  // rows that are computed together
