@@ -170,9 +170,9 @@ class GuardedTranslator:
         return found
 
 
-def _weight(flags: Sequence[str]) -> tuple[bool, int]:
-    """A loss counts more than any number of doubts: an unseen placeholder makes a model unsure."""
-    return LOST in flags, len(flags)
+def _weight(flags: Sequence[str]) -> tuple[bool, bool, int]:
+    """Nothing at all is worst, then a loss, before any number of doubts: an unseen placeholder makes a model unsure."""
+    return EMPTY in flags, LOST in flags, len(flags)
 
 
 def usual_texts(bundle: Bundle) -> UsualTexts:
