@@ -5,6 +5,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from openwork.inference.prepared.native import problem
+
 PROGRAM = """
 import os, sys, traceback
 from openwork.cli.main import main
@@ -47,7 +49,9 @@ def test_from_the_command_to_an_update(tmp_path: Path, counted: Callable[[str], 
 
 def test_from_the_command_to_a_step_of_the_model(bundle_folder: Path, counted: Callable[[str], None]) -> None:
     translate = ("translate", "--bundle", bundle_folder)
-    place = ("openwork.inference.prepared.transformer", "PreparedTransformer", "step", "decoding/lone.py")
+    place = ("openwork.inference.prepared.native.sentence", "NativeContinuations", "extend", "decoding/lone.py")
+    if problem():
+        place = ("openwork.decoding.lone", "SteppedContinuations", "extend", "decoding/lone.py")
     found = way(*place, *translate)
     counted(f"{len(found)} functions before a step: {' '.join(found)}")
     assert len(found) <= 9, found

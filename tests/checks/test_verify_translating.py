@@ -20,8 +20,9 @@ from openwork.decoding.beam import Finished, Live
 from openwork.decoding.lone import Results
 from openwork.inference.prepared import products
 from openwork.inference.prepared.caches import Past
-from openwork.inference.prepared.native import problem
+from openwork.inference.prepared.native import decoder, problem
 from openwork.inference.prepared.native import transformer as native
+from openwork.inference.prepared.native.sentence import NativeContinuations
 from openwork.inference.shortlists import Shortlist
 from openwork.models.build import build_model
 from openwork.models.settings import TransformerSettings
@@ -152,12 +153,12 @@ def test_products_of_eight_bits_without_a_bias(compilable: Bundle, monkeypatch: 
 @needs_eight_bits
 def test_a_compiled_step_with_another_scale(compilable: Bundle, monkeypatch: Patch):
     """The scores of one attention are a fifth too large: less than eight bits' own error would hide in the logits."""
-    sound = native.side_by_side
+    sound = decoder.side_by_side
 
     def larger(layers: Any, make: Any, scales: Any = (1.0,)) -> Any:
         return sound(layers, make, tuple(1.2 * scale if scale != 1.0 else scale for scale in scales))
 
-    monkeypatch.setattr(native, "side_by_side", larger)
+    monkeypatch.setattr(decoder, "side_by_side", larger)
     outcomes = verify_bundle(compilable)
     assert "compiled-step" in failed(outcomes)
     assert status(outcomes, "prepared") is Status.PASSED
@@ -173,6 +174,17 @@ def test_a_compiled_choice_that_forgets_the_normaliser(compilable: Bundle, monke
         return scores, ids, torch.zeros_like(normaliser)
 
     monkeypatch.setattr(native.NativeTransformer, "best", best)
+    assert {"compiled-step"} <= failed(verify_bundle(compilable))
+
+
+@needs_compiler
+def test_a_compiled_search_that_forgets_whom_it_continues(compilable: Bundle, monkeypatch: Patch):
+    sound = NativeContinuations.extend
+
+    def extend(self: Any, tokens: Any, parents: Any, values: Any) -> Any:
+        return sound(self, tokens, [0] * len(parents), values)
+
+    monkeypatch.setattr(NativeContinuations, "extend", extend)
     assert {"compiled-step"} <= failed(verify_bundle(compilable))
 
 

@@ -11,6 +11,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from openwork.decoding.beam import beam_search
+from openwork.decoding.lone import search_one
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
 from openwork.inference.prepared import prepare
@@ -18,6 +20,7 @@ from openwork.inference.prepared.native import NativeTransformer, building, can_
 from openwork.inference.prepared.native.structures import FOUR, PANEL, UNSIGNED, in_panels
 from openwork.inference.prepared.products import ProductType, quantised
 from openwork.models.build import build_model
+from openwork.models.interfaces import SearchSizes
 from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings
 from openwork.nn.normalisation import BatchNorm
@@ -51,6 +54,7 @@ def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 START, END = 2, 3
+READ_TOGETHER = 432  # as in encoder.cpp
 SIZES = TransformerSettings(
     width=64, heads=2, feedforward_width=96, encoder_layers=2, decoder_layers=2, dropout=0.0, tying="target"
 )
@@ -130,15 +134,18 @@ def test_it_is_nearer_than_another_model_would_be(kind: ProductType) -> None:
 @needs_compiler
 @torch.no_grad()
 def test_what_is_said_of_a_sentence_does_not_depend_on_its_company(kind: ProductType) -> None:
-    """Bit for bit: a row has a scale of its own. Only the encoder's products share one, so its output is given here."""
+    """Bit for bit, from the source on: a row has a scale of its own, and padding is not read."""
     native = NativeTransformer(made(), kind)
-    source, lengths = batch(7)
+    source, lengths = batch(40)
+    assert lengths.sum() > READ_TOGETHER
     state = native.start(source, lengths)
-    tokens = torch.arange(4, 11)[:, None]
+    tokens = torch.arange(40)[:, None] % 80
     together, _ = native.step(tokens, state)
-    for row in range(7):
-        alone, _ = native.step(tokens[row : row + 1], state.select(torch.tensor([row])))
-        assert torch.equal(alone[0], together[row])
+    for row in range(0, 40, 3):
+        own = native.start(source[row : row + 1, : lengths[row]], lengths[row : row + 1])
+        for state_alone in (state.select(torch.tensor([row])), own):
+            alone, _ = native.step(tokens[row : row + 1], state_alone)
+            assert torch.equal(alone[0], together[row])
 
 
 @needs_compiler
@@ -182,6 +189,49 @@ def test_a_search_finds_what_it_finds_with_the_model(kind: ProductType, beam: in
     wanted = decode(model, source, lengths, settings)
     alike = sum(a[0].tokens == b[0].tokens for a, b in zip(found, wanted, strict=True))
     assert alike >= 6  # eight bits may tip a choice between equals
+
+
+LONE: dict[str, dict[str, Any]] = {
+    "greedy": {"beam": 1},
+    "beam": {"beam": 5, "best": 5, "length_penalty": 0.0},
+    "long": {
+        "beam": 3,
+        "best": 3,
+        "maximum_length": 70,
+        "extra_length": 60,
+    },  # beyond the room that a past has at first
+}
+
+
+@pytest.mark.slow
+@needs_compiler
+@torch.no_grad()
+@pytest.mark.parametrize("settings", LONE.values(), ids=list(LONE))
+@pytest.mark.parametrize("name", ["paper", "no positions", "learned"])
+def test_one_sentence_is_searched_as_step_by_step(kind: ProductType, settings: dict[str, Any], name: str) -> None:
+    choices = {"positions": "learned", "maximum_length": 80} if name == "learned" else CHOICES[name]
+    native = NativeTransformer(made(norm="pre", **choices), kind)
+    source, lengths = batch(1)
+    for model in (native, native.among(torch.arange(60))):
+        sizes = SearchSizes(5, 10, 70)
+        assert model.continuations(source, lengths, sizes, (0,)) is not None
+        chosen = DecodingSettings(maximum_length=12).model_copy(update=settings)
+        (wanted,) = beam_search(model, source, lengths, chosen)
+        found = search_one(model, source, lengths, chosen)
+        assert [one.tokens for one in found] == [one.tokens for one in wanted]
+        assert [one.score for one in found] == pytest.approx([one.score for one in wanted], abs=1e-4)
+    assert len(found[0].tokens) > 32 or chosen.maximum_length < 70
+
+
+@needs_compiler
+@torch.no_grad()
+def test_positions_with_a_norm_are_searched_step_by_step(kind: ProductType) -> None:
+    native = NativeTransformer(made(embedding_norm=True), kind)
+    source, lengths = batch(1)
+    assert native.continuations(source, lengths, SearchSizes(1, 2, 9), (0,)) is None
+    found = search_one(native, source, lengths, DecodingSettings(beam=2, maximum_length=9))
+    (wanted,) = beam_search(native, source, lengths, DecodingSettings(beam=2, maximum_length=9))
+    assert found == wanted
 
 
 @needs_compiler

@@ -16,6 +16,7 @@ from openwork.checks.check import Differences, LargestDifference, NotApplicable
 from openwork.checks.context import VerifyContext
 from openwork.checks.searches import LONGEST_TARGET, TOLERANCE, SmallVocabulary
 from openwork.checks.ways import Pass, reading
+from openwork.decoding.lone import search_one
 from openwork.decoding.rescore import score_tokens
 from openwork.decoding.scoring import Hypothesis, allow
 from openwork.decoding.search import decode
@@ -68,7 +69,7 @@ def compiled_step(context: VerifyContext) -> LargestDifference:
     native = NativeTransformer(model)
     ways: list[tuple[Any, Any, float]] = [(native, model, FLOATS)]
     if "int8" in available() and can_be_native(model, "int8"):
-        ways.append((NativeTransformer(model, "int8"), RowsInEightBits(model), SAME_ROUNDING))
+        ways.append((NativeTransformer(model, "int8"), RowsInEightBits(model, "int8"), SAME_ROUNDING))
     results = []
     for way, formula, tolerance in ways:
         found, expected = (replace(together, model=one).logits() for one in (way, formula))
@@ -76,7 +77,8 @@ def compiled_step(context: VerifyContext) -> LargestDifference:
         for number, probe in enumerate(context.probes):
             size = len(probe.target)
             _add(differences, context, number, expected[number, :size], found[number, :size])
-        results.append(differences.result(_wrong_choice(native, found[:, 0])))
+        wrong = _wrong_choice(native, found[:, 0]) or _wrong_search(way, context)
+        results.append(differences.result(wrong))
     return max(results, key=lambda one: (not one.passed, one.difference / one.tolerance))
 
 
@@ -137,7 +139,7 @@ def drafted(context: VerifyContext) -> LargestDifference:
 
 
 def _scored_together(model: StepModel[Any], batch: Pass, hypotheses: Sequence[Hypothesis]) -> list[float]:
-    """log P of one hypothesis of each sentence, in one batch: in int8 an encoded source depends on the others."""
+    """log P of one hypothesis of each sentence, in one batch."""
     targets = [one.tokens for one in hypotheses]
     ended = [score_tokens(model, batch.source, batch.lengths, targets, ended=ended).sum(-1).tolist()
              for ended in (False, True)]  # fmt: skip
@@ -145,13 +147,10 @@ def _scored_together(model: StepModel[Any], batch: Pass, hypotheses: Sequence[Hy
 
 
 class RowsInEightBits(PreparedTransformer):
-    """A prepared Transformer whose decoder multiplies by `row_product`: the formula of step.cpp, in torch."""
+    """A prepared Transformer that multiplies by `row_product`: the formula of the compiled functions, in torch."""
 
-    def __init__(self, model: Transformer) -> None:
-        super().__init__(model, "int8")
-
-    def _prepare_steps(self, model: Transformer, make: Make) -> None:
-        super()._prepare_steps(model, row_product)
+    def _make(self) -> Make:
+        return row_product
 
 
 def row_product(weight: Tensor, bias: Tensor | None, rectified: bool = False) -> Product:
@@ -204,6 +203,25 @@ def _wrong_choice(native: NativeTransformer, logits: Tensor) -> str:
     same = torch.equal(ids, expected.indices[:, :count]) and torch.equal(scores, expected.values[:, :count])
     apart = float((normaliser[:, 0] - logits.double().logsumexp(-1)).abs().max())
     return "" if same and apart < TOLERANCE else Joined("the compiled choice of the best pieces gives others")
+
+
+class StepsOf:
+    """The steps of a model and nothing else that it offers."""
+
+    def __init__(self, model: StepModel[Any]) -> None:
+        self.start, self.step = model.start, model.step
+
+
+def _wrong_search(native: NativeTransformer, context: VerifyContext) -> str:
+    """A sentence unless the compiled search of one sentence finds what a search by steps finds."""
+    plain = DecodingSettings(beam=4, best=4, maximum_length=context.within(LONGEST_TARGET))
+    for probe in context.probes:
+        one = reading(context, [probe])
+        found, wanted = (search_one(way, one.source, one.lengths, plain) for way in (native, StepsOf(native)))
+        apart = [abs(a.score - b.score) for a, b in zip(found, wanted, strict=True)]  # equals may change places
+        if max(apart, default=0.0) > TOLERANCE:
+            return Joined("the compiled search of one sentence finds others")
+    return ""
 
 
 def _shortlist(context: VerifyContext) -> Shortlist:

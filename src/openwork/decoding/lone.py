@@ -3,8 +3,10 @@
 For many sentences a search counts in tensors, since their operations cost a few microseconds each whatever their size.
 For one sentence, with its few hypotheses, those hundred calls a step take longer than the model; lists take a tenth of
 it. The numbers are rounded to float32 where tensors would be, so both searches find the same
-(`tests/decoding/test_lone.py`).
+(`tests/decoding/test_lone.py`). A model that can extend the hypotheses itself does.
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -17,6 +19,7 @@ from openwork.decoding.scoring import (
     Hypothesis,
     best_continuations,
     best_of,
+    check_normaliser,
     choosing,
     is_settled,
     length_limits,
@@ -26,7 +29,7 @@ from openwork.decoding.scoring import (
 )
 from openwork.decoding.search_recorder import Considered, SearchRecorder
 from openwork.decoding.settings import DecodingSettings
-from openwork.models.interfaces import StepModel
+from openwork.models.interfaces import Continuations, SearchSizes, StepModel, can_continue
 from openwork.nn.shapes import AnySource
 
 
@@ -40,20 +43,17 @@ def search_one(
     recorder: SearchRecorder | None = None,
 ) -> list[Hypothesis]:
     """The best finished hypotheses, the highest score first: as `beam_search` of this one sentence without rules."""
-    chooser = choosing(model)
     beam = settings.beam
     results = Results(int(length_limits(source_lengths, settings)), settings)
     if recorder is not None:
         recorder.start(settings, results.limit)
+    extended = _continuations(model, source, source_lengths, SearchSizes(beam, 2 * beam, results.limit))
     histories: list[tuple[int, ...]] = [(SYMBOL_IDS.start,)]
-    values = torch.zeros(1)
-    state = model.start(source, source_lengths)
+    parents, values = [0], [0.0]
     while True:
-        last = torch.tensor([[tokens[-1]] for tokens in histories])
-        logits, state = model.step(last, state)
-        scores, ids = best_continuations(chooser, logits[:, -1], 2 * beam)
-        width = ids.shape[1]  # continuations of each hypothesis
-        sums, tokens = (scores + values[:, None]).flatten().tolist(), ids.flatten().tolist()
+        sums, tokens, normalisers = extended.extend([history[-1] for history in histories], parents, values)
+        check_normaliser(sum(normalisers))
+        width = len(sums) // len(histories)  # continuations of each hypothesis
         order = sorted(range(len(sums)), key=sums.__getitem__, reverse=True)[: 2 * beam]  # stable, reversed too
         possible = [place for place in order if sums[place] > -torch.inf]
         for place in possible[:beam]:
@@ -73,9 +73,33 @@ def search_one(
             if recorder is not None:
                 recorder.stop(results.hypotheses)
             return best_of(results.hypotheses, settings)
-        if parents != list(range(len(histories))):
-            state = state.select(torch.tensor(parents))
-        histories, values = grown, torch.tensor(own, dtype=scores.dtype)
+        histories, values = grown, own
+
+
+def _continuations(
+    model: StepModel, source: AnySource, length: Int[Tensor, "one"], sizes: SearchSizes
+) -> Continuations:
+    made = model.continuations(source, length, sizes, SYMBOL_IDS.forbidden) if can_continue(model) else None
+    return made or SteppedContinuations(model, source, length, sizes.count)
+
+
+class SteppedContinuations:
+    """`Continuations` of a model that offers steps."""
+
+    def __init__(self, model: StepModel, source: AnySource, length: Int[Tensor, "one"], count: int) -> None:
+        self.model, self.chooser, self.count = model, choosing(model), count
+        self.state, self.rows = model.start(source, length), 1
+
+    def extend(
+        self, tokens: Sequence[int], parents: Sequence[int], values: Sequence[float]
+    ) -> tuple[list[float], list[int], list[float]]:
+        if list(parents) != list(range(self.rows)):
+            self.state = self.state.select(torch.tensor(parents))
+        self.rows = len(parents)
+        logits, self.state = self.model.step(torch.tensor(tokens)[:, None], self.state)
+        scores, ids = best_continuations(self.chooser, logits[:, -1], self.count)
+        sums = scores + torch.tensor(values, dtype=scores.dtype)[:, None]
+        return sums.flatten().tolist(), ids.flatten().tolist(), [0.0]  # log Z has been checked
 
 
 class Results:

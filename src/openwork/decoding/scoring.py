@@ -117,14 +117,19 @@ def log_normaliser(allowed: Float[Tensor, "*rows vocabulary"]) -> Float[Tensor, 
 
 
 def _checked(normaliser: Float[Tensor, "*rows 1"]) -> Float[Tensor, "*rows 1"]:
-    if not isfinite(float(normaliser.detach().sum())):  # of finite ones the sum is finite, and is one operation
+    check_normaliser(float(normaliser.detach().sum()))  # of finite ones the sum is finite, and is one operation
+    return normaliser
+
+
+def check_normaliser(total: float) -> None:
+    """Raises OpenworkError unless log Z, or the sum of several, is finite."""
+    if not isfinite(total):
         raise OpenworkError(
             "the model gave no probabilities for the next token",
             why="its logits are infinite or not numbers",
             hint="the training may have diverged: look at its loss, or use an earlier checkpoint",
             code="E011",
         )
-    return normaliser
 
 
 def _logarithm_of_sum(logits: Float[Tensor, "*rows vocabulary"]) -> Float[Tensor, "*rows 1"]:

@@ -73,6 +73,45 @@ class ChoosingModel(StepModel[StateT], Protocol[StateT]):
         ...
 
 
+@dataclass(frozen=True)
+class SearchSizes:
+    """Of the search of one sentence: the hypotheses that go on, the continuations of each, and the tokens of each."""
+
+    beam: int
+    count: int
+    limit: int
+
+
+@runtime_checkable
+class Continuations(Protocol):
+    """The hypotheses for one sentence, which grow by a token at each call."""
+
+    def extend(
+        self, tokens: Sequence[int], parents: Sequence[int], values: Sequence[float]
+    ) -> tuple[list[float], list[int], list[float]]:
+        """The log-probabilities of the best continuations of each hypothesis, their tokens, and log Z of each.
+
+        `tokens`: the last token of each hypothesis; `parents`: the places that the rest of each had in the call before;
+        `values`: their log-probabilities. All hypotheses have as many continuations: the first comes first, each with
+        the best first, of equals the lower id.
+        """
+        ...
+
+
+@runtime_checkable
+class ContinuingModel(StepModel[StateT], Protocol[StateT]):
+    """A step model that can extend the hypotheses for one sentence itself, faster than step by step from outside."""
+
+    def continuations(
+        self, source: Tensor, length: Tensor, sizes: SearchSizes, forbidden: tuple[int, ...]
+    ) -> Continuations | None:
+        """For a source (1, position) with its length (1,); None where it cannot.
+
+        `forbidden`: tokens that never come.
+        """
+        ...
+
+
 class SequenceModel(nn.Module, ABC, Generic[StateT]):
     """A model that can be trained: it gives the vectors before the output projection, and the weight of that.
 
@@ -216,6 +255,11 @@ def can_attend(model: StepModel[Any]) -> TypeGuard[AttendingModel[Any]]:
 def can_choose(model: StepModel[Any]) -> TypeGuard[ChoosingModel[Any]]:
     """Whether the model says which tokens are best."""
     return callable(getattr(model, "best", None))
+
+
+def can_continue(model: StepModel[Any]) -> TypeGuard[ContinuingModel[Any]]:
+    """Whether the model may extend the hypotheses for one sentence itself."""
+    return callable(getattr(model, "continuations", None))
 
 
 def count_weights(model: nn.Module) -> int:

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "best.cpp"
+#include "encoder.cpp"
 #include "step.cpp"
 
 namespace {
@@ -97,6 +98,32 @@ double attention(int count, int width) {
     return worst;
 }
 
+// All positions of a sentence attend to each other; their vectors are parts of longer rows.
+double attention_to_all(int positions, int key_width, int value_width) {
+    const size_t stride = 2 * key_width + value_width + 3;
+    const auto rows = numbers(positions * stride);
+    const Head head{rows.data(), rows.data() + key_width, rows.data() + 2 * key_width, stride, positions, key_width,
+                    value_width};
+    std::vector<float> found(positions * size_t(value_width + 5));
+    Attention().attend(head, found.data(), value_width + 5);
+    double worst = 0;
+    for (int q = 0; q < positions; ++q) {
+        std::vector<double> weights(positions), wanted(value_width);
+        double sum = 0;
+        for (int p = 0; p < positions; ++p) {
+            double score = 0;
+            for (int i = 0; i < key_width; ++i)
+                score += double(head.queries[q * stride + i]) * head.keys[p * stride + i];
+            sum += weights[p] = std::exp(score);
+        }
+        for (int i = 0; i < value_width; ++i) {
+            for (int p = 0; p < positions; ++p) wanted[i] += weights[p] / sum * head.values[p * stride + i];
+            worst = std::max(worst, std::abs(found[q * size_t(value_width + 5) + i] - wanted[i]));
+        }
+    }
+    return worst;
+}
+
 // 1 for another choice than that of a sorted list, else the difference of the logarithm of the sum.
 double choices(int vocabulary, int count) {
     const auto logits = numbers(vocabulary, 4.0f);
@@ -130,6 +157,9 @@ int main() {
     others = 0;
     for (int count : {1, 3, 16, 33})
         for (int width : {16, 9, 34, 64}) others = std::max(others, attention(count, width));
+    for (int positions : {1, 4, 7, 16, 33})
+        for (auto [key_width, value_width] : {std::pair{16, 16}, {9, 34}, {32, 7}})
+            others = std::max(others, attention_to_all(positions, key_width, value_width));
     tell("attention", others);
     others = 0;
     for (int vocabulary : {20, 64, 83, 1000, 4001})

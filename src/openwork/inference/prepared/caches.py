@@ -56,25 +56,33 @@ def _copied(buffer: Tensor, positions: int, room: int, rows: Tensor | None) -> T
 
 @dataclass(frozen=True)
 class PreparedMemory:
-    """The encoder's output as keys and values (sentence, head, source, width) of each layer, and the bias (sentence,
-    head, 1, source) that masks the padding.
+    """The encoder's output as keys and values (sentence, head, source, width) of each layer."""
+
+    layers: Sequence[tuple[Tensor, Tensor]]
+    lengths: Tensor  # of each source (sentence)
+    size: int  # positions of the longest source
+
+    @property
+    def sentences(self) -> int:
+        return self.lengths.shape[0]
+
+    def select(self, sentences: Int[Tensor, "sentences"]) -> "PreparedMemory":
+        layers = [(key.index_select(0, sentences), value.index_select(0, sentences)) for key, value in self.layers]
+        return replace(self, layers=layers, lengths=self.lengths.index_select(0, sentences))
+
+
+@dataclass(frozen=True)
+class MaskedMemory(PreparedMemory):
+    """A memory with the bias (sentence, head, 1, source) that masks the padding.
 
     A short source is padded to the vector width of the processor: a softmax over fewer positions is much slower.
     """
 
-    layers: Sequence[tuple[Tensor, Tensor]]
     bias: Tensor
-    lengths: Tensor  # of each source (sentence)
-    size: int  # positions of the source without that padding
 
-    @property
-    def sentences(self) -> int:
-        return self.bias.shape[0]
-
-    def select(self, sentences: Int[Tensor, "sentences"]) -> "PreparedMemory":
-        layers = [(key.index_select(0, sentences), value.index_select(0, sentences)) for key, value in self.layers]
-        bias, lengths = (whole.index_select(0, sentences) for whole in (self.bias, self.lengths))
-        return PreparedMemory(layers, bias, lengths, self.size)
+    def select(self, sentences: Int[Tensor, "sentences"]) -> "MaskedMemory":
+        chosen = super().select(sentences)
+        return replace(self, layers=chosen.layers, lengths=chosen.lengths, bias=self.bias.index_select(0, sentences))
 
 
 def padded_size(size: int) -> int:

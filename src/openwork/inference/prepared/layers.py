@@ -13,8 +13,8 @@ from torch import Tensor, nn
 
 from openwork.inference.prepared.caches import (
     HIDDEN,
+    MaskedMemory,
     Past,
-    PreparedMemory,
     PreparedState,
     attend_in_order,
     attend_to_memory,
@@ -168,7 +168,7 @@ class PreparedCrossAttention:
         self,
         x: Float[Tensor, "rows width"],
         cache: tuple[Tensor, Tensor],
-        memory: PreparedMemory,
+        memory: MaskedMemory,
         sentences: Tensor | None,
     ) -> tuple[Float[Tensor, "rows after"], Float[Tensor, "sentence head queries source"]]:
         """The rows of the live sentences attend to these; returns also the weights, of all sentences in the memory."""
@@ -223,7 +223,9 @@ class PreparedDecoderLayer:
             made = self.self_attention.step(own, cache, state.position, state.rows)
         x = self.self_wiring.after(x, made)
         inside = self.cross_wiring.before(x)
-        made, weights = self.cross_attention.step(inside, state.memory.layers[number], state.memory, state.sentences)
+        memory = state.memory
+        assert isinstance(memory, MaskedMemory)
+        made, weights = self.cross_attention.step(inside, memory.layers[number], memory, state.sentences)
         x = self.cross_wiring.after(x, made)
         return self.feedforward_wiring.after(x, self.feedforward(self.feedforward_wiring.before(x))), weights
 
@@ -237,7 +239,7 @@ class MemoryProjection:
         self.widths = [layer.out_features for layer in self.layers]
         self.project = side_by_side(self.layers, make, [1.0] * len(self.layers))
 
-    def empty(self, sentences: int, size: int) -> PreparedMemory:
+    def empty(self, sentences: int, size: int) -> MaskedMemory:
         """Space for the memories of so many sentences of at most `size` positions, all masked."""
 
         def room(width: int) -> Tensor:
@@ -248,11 +250,11 @@ class MemoryProjection:
         made = [room(width) for width in self.widths]
         bias = torch.full((sentences, self.heads, 1, padded_size(size)), HIDDEN)
         lengths = torch.zeros(sentences, dtype=torch.int64)
-        return PreparedMemory(list(zip(made[::2], made[1::2], strict=True)), bias, lengths, size)
+        return MaskedMemory(list(zip(made[::2], made[1::2], strict=True)), lengths, size, bias)
 
     def write(
         self,
-        memory: PreparedMemory,
+        memory: MaskedMemory,
         x: Float[Tensor, "sentence source width"],
         lengths: Int[Tensor, "sentence"],
         first: int,

@@ -63,23 +63,23 @@ class PreparedTransformer:
 
     @torch.no_grad()
     def __init__(self, model: Transformer, products: ProductType = "float32") -> None:
-        make = self._products(products)
+        self.products = products
         self.source_embedding, self.source_positions = model.source_embedding, model.source_positions
-        self.encoder_layers = [PreparedEncoderLayer(layer, make) for layer in model.encoder.layers]  # type: ignore[arg-type]
-        self.encoder_norm = prepared_norm(model.encoder.final_norm)
-        decoder_layers = list(model.decoder.layers)
-        self.memory = MemoryProjection([layer.cross_attention for layer in decoder_layers], make)  # type: ignore[misc]
-        self.empty_past: Callable[[int, int], Past] = partial(empty_past, decoder_layers)  # type: ignore[arg-type]
+        self.empty_past: Callable[[int, int], Past] = partial(empty_past, list(model.decoder.layers))  # type: ignore[arg-type]
         self.table, self.scale = model.target_embedding.table.weight.detach(), model.target_embedding.scale
         self.target_positions = model.target_positions
-        self._prepare_steps(model, make)
+        self._prepare_layers(model)
 
-    def _products(self, kind: ProductType) -> Make:
+    def _make(self) -> Make:
         """What makes products of matrices."""
-        return PRODUCTS[kind]
+        return PRODUCTS[self.products]
 
-    def _prepare_steps(self, model: Transformer, make: Make) -> None:
-        """What a step needs besides embeddings and memories."""
+    def _prepare_layers(self, model: Transformer) -> None:
+        """All between the embeddings and the logits."""
+        make = self._make()
+        self.encoder_layers = [PreparedEncoderLayer(layer, make) for layer in model.encoder.layers]  # type: ignore[arg-type]
+        self.encoder_norm = prepared_norm(model.encoder.final_norm)
+        self.memory = MemoryProjection([layer.cross_attention for layer in model.decoder.layers], make)  # type: ignore[misc]
         self.layers = [PreparedDecoderLayer(layer, make) for layer in model.decoder.layers]  # type: ignore[arg-type]
         self.decoder_norm = prepared_norm(model.decoder.final_norm)
         self.narrow = linear(model.narrow, make) if isinstance(model.narrow, nn.Linear) else None

@@ -11,17 +11,8 @@
 #include <limits>
 #include <vector>
 
+#include "structures.h"
 #include "vectors.h"
-
-// The structure of native/structures.py.
-struct Choice {
-    int32_t rows, vocabulary, count;
-    const float* logits;  // (rows, vocabulary)
-    const float* added;   // (vocabulary): minus infinity for what may not come, zero for the rest
-    float* scores;        // (rows, count): the highest first, of equals the one of the lower id
-    int64_t* ids;         // (rows, count)
-    float* normaliser;    // (rows): the logarithm of the sum of e^logit; not finite if there is no distribution
-};
 
 namespace {
 

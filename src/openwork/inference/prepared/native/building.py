@@ -25,8 +25,8 @@ from openwork.machine.available import system_lines
 from openwork.machine.device import has_avx512
 
 FOLDER_OF_SOURCES = Path(__file__).parent
-SOURCES = tuple(FOLDER_OF_SOURCES / name for name in ("step.cpp", "best.cpp"))
-SHARED = tuple(FOLDER_OF_SOURCES / name for name in ("vectors.h", "structures.h", "floats.h", "integers.h"))
+SOURCES = tuple(FOLDER_OF_SOURCES / name for name in ("encoder.cpp", "step.cpp", "best.cpp", "sentence.cpp"))
+SHARED = tuple(FOLDER_OF_SOURCES / name for name in ("vectors.h", "structures.h", "floats.h", "integers.h", "layers.h"))
 COMPILERS = ("c++", "g++", "clang++")
 ARM = ("aarch64", "arm64")  # names of processors with NEON
 OWN = "-mcpu=native" if platform.machine() in ARM else "-march=native"  # all instructions of this processor

@@ -6,92 +6,15 @@
 //
 // In eight bits the inputs of all products are multiples of FOUR; native/transformer.py sees to that.
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <numeric>
-#include <vector>
-
-#include "floats.h"
-#include "structures.h"
-#include "vectors.h"
-#ifdef __AVX512VNNI__
-#include "integers.h"
-#endif
+#include "layers.h"
 
 namespace {
-
-// (x - mean) / sqrt(variance + epsilon) * gain + shift, of one row.
-void normalise(const Norm& norm, const float* x, int width, float* y) {
-    const int whole = width / LANES * LANES;  // the rest fills no register
-    Vector parts{};
-    for (int i = 0; i < whole; i += LANES) parts += load(x + i);
-    const float mean = std::accumulate(x + whole, x + width, sum_of(parts)) / static_cast<float>(width);
-    Vector squares{};
-    for (int i = 0; i < whole; i += LANES) squares += (load(x + i) - mean) * (load(x + i) - mean);
-    float sum = sum_of(squares);
-    for (int i = whole; i < width; ++i) sum += (x[i] - mean) * (x[i] - mean);
-    const float factor = 1.0f / std::sqrt(sum / static_cast<float>(width) + norm.epsilon);
-    for (int i = 0; i < whole; i += LANES) {
-        const Vector shift = norm.shift ? load(norm.shift + i) : Vector{};
-        store(y + i, (load(x + i) - mean) * factor * load(norm.gain + i) + shift);
-    }
-    for (int i = whole; i < width; ++i) y[i] = (x[i] - mean) * factor * norm.gain[i] + (norm.shift ? norm.shift[i] : 0);
-}
-
-void normalise_rows(const Norm& norm, const float* x, int rows, int width, float* y) {
-    for (int row = 0; row < rows; ++row)
-        normalise(norm, x + static_cast<size_t>(row) * width, width, y + static_cast<size_t>(row) * width);
-}
-
-// Numbers that become their softmax, in place; there is room for a whole register after them.
-void softmax(float* scores, int count) {
-    float most = scores[0];
-    for (int i = 1; i < count; ++i) most = std::max(most, scores[i]);
-    for (int i = 0; i < count; i += LANES) store(scores + i, exponential(load(scores + i) - most));
-    float sum = 0;
-    for (int i = 0; i < count; ++i) sum += scores[i];
-    const float factor = 1.0f / sum;
-    for (int i = 0; i < count; ++i) scores[i] *= factor;
-}
-
-// Keys or values that one head sees: of place p the vector that begins at number index[p] * unit.
-struct Seen {
-    const float* vectors;
-    const int64_t* index;
-    ptrdiff_t unit;
-    int width;
-
-    const float* at(int place) const { return vectors + index[place] * unit; }
-};
-
-// softmax(q K^T) V of one query (equation 1; 1 / sqrt(d_k) stands in the weights of the queries).
-void attend(const float* query, const Seen& keys, const Seen& values, int count, float* scores, float* found) {
-    const int whole = keys.width / LANES * LANES, filled = values.width / LANES * LANES;
-    for (int place = 0; place < count; ++place) {
-        const float* key = keys.at(place);
-        Vector parts{};
-        for (int i = 0; i < whole; i += LANES) parts += load(query + i) * load(key + i);
-        scores[place] = std::inner_product(query + whole, query + keys.width, key + whole, sum_of(parts));
-    }
-    softmax(scores, count);
-    for (int i = 0; i < filled; i += LANES) {
-        Vector sum{};
-        for (int place = 0; place < count; ++place) sum += load(values.at(place) + i) * scores[place];
-        store(found + i, sum);
-    }
-    for (int i = filled; i < values.width; ++i) {
-        found[i] = 0;
-        for (int place = 0; place < count; ++place) found[i] += values.at(place)[i] * scores[place];
-    }
-}
 
 // What a step needs for a moment; each thread keeps its own from one step to the next.
 template <class Rows>
 struct Room {
-    Rows rows;  // what a product takes
-    std::vector<float> stream, inside, made, found, scores;
+    Stream<Rows> stream;
+    std::vector<float> made, found, scores;
     std::vector<int64_t> index;     // (rows, places): where each row's past stands
     size_t places = 0;              // the last row's position + 1
     std::vector<int64_t> in_order;  // 0, 1, 2, ...
@@ -103,31 +26,17 @@ struct Work {
     const Decoder& decoder;
     const Step& step;
     Room<Rows>& room;
-    const int rows, width;
+    const int rows;
 
     int position(int row) const { return step.position + (step.is_one_row ? row : 0); }
 
     size_t sentence(int row) const { return step.sentence ? step.sentence[row] : row; }
 
-    // What the sub-layer sees: the stream, or its norm.
-    void enter(const Norm& norm) {
-        if (!decoder.norm_first) return room.rows.take(room.stream.data(), rows, width);
-        normalise_rows(norm, room.stream.data(), rows, width, room.inside.data());
-        room.rows.take(room.inside.data(), rows, width);
-    }
-
-    // The sub-layer's last product, added to the stream.
-    void leave(const Product& product, const float* x, const Norm& norm) {
-        room.rows.take(x, rows, product.inputs);
-        apply(product, room.rows, rows, room.stream.data(), After::added);
-        if (!decoder.norm_first) normalise_rows(norm, room.stream.data(), rows, width, room.stream.data());
-    }
-
     void attend_to_past(const Layer& layer, int number) {
         const int d_k = decoder.key_width, d_v = decoder.value_width;
         const size_t keys = static_cast<size_t>(decoder.heads) * d_k, values = static_cast<size_t>(decoder.heads) * d_v;
-        enter(layer.self_norm);
-        apply(layer.project, room.rows, rows, room.made.data());
+        room.stream.enter(layer.self_norm);
+        room.stream.multiply(layer.project, room.made.data());
         float *past_keys = step.past_keys[number], *past_values = step.past_values[number];
         for (int row = 0; row < rows; ++row) {
             const float* made = room.made.data() + row * (2 * keys + values);
@@ -145,13 +54,13 @@ struct Work {
                        room.found.data() + row * values + head * d_v);
             }
         }
-        leave(layer.self_output, room.found.data(), layer.self_norm);
+        room.stream.leave(layer.self_output, room.found.data(), layer.self_norm);
     }
 
     void attend_to_memory(const Layer& layer, int number) {
         const int d_k = decoder.key_width, d_v = decoder.value_width, heads = decoder.heads;
-        enter(layer.cross_norm);
-        apply(layer.query, room.rows, rows, room.made.data());
+        room.stream.enter(layer.cross_norm);
+        room.stream.multiply(layer.query, room.made.data());
         const bool is_last = number == decoder.layers - 1;
         for (int row = 0; row < rows; ++row) {
             const size_t owner = sentence(row);
@@ -172,13 +81,7 @@ struct Work {
                 }
             }
         }
-        leave(layer.cross_output, room.found.data(), layer.cross_norm);
-    }
-
-    void feed_forward(const Layer& layer) {  // equation 2
-        enter(layer.feedforward_norm);
-        apply(layer.expand, room.rows, rows, room.made.data(), After::rectified);
-        leave(layer.contract, room.made.data(), layer.feedforward_norm);
+        room.stream.leave(layer.cross_output, room.found.data(), layer.cross_norm);
     }
 };
 
@@ -208,8 +111,8 @@ template <class Rows>
 void decode(const Decoder& decoder, const Step& step) {
     static thread_local Room<Rows> room;
     const size_t rows = step.rows, width = decoder.width;
-    room.stream.assign(step.x, step.x + rows * width);
-    room.inside.resize(rows * width);
+    room.stream.begin(step.rows, decoder.width, decoder.norm_first);
+    std::copy_n(step.x, rows * width, room.stream.x.data());
     room.made.resize(rows * widest(decoder));
     room.found.resize(rows * decoder.heads * decoder.value_width);
     room.places = step.position + (step.is_one_row ? rows : 1);
@@ -217,17 +120,15 @@ void decode(const Decoder& decoder, const Step& step) {
     index_past(step, room.places, room.index);
     room.in_order.resize(step.source);
     std::iota(room.in_order.begin(), room.in_order.end(), 0);
-    Work<Rows> work{decoder, step, room, step.rows, decoder.width};
+    Work<Rows> work{decoder, step, room, step.rows};
     for (int number = 0; number < decoder.layers; ++number) {
         const Layer& layer = decoder.layer[number];
         work.attend_to_past(layer, number);
         work.attend_to_memory(layer, number);
-        work.feed_forward(layer);
+        room.stream.feed_forward(layer.expand, layer.contract, layer.feedforward_norm, room.made.data());
     }
-    if (decoder.final_norm.gain)
-        normalise_rows(decoder.final_norm, room.stream.data(), step.rows, decoder.width, room.stream.data());
-    room.rows.take(room.stream.data(), step.rows, decoder.width);
-    apply(decoder.output, room.rows, step.rows, step.logits);
+    room.stream.end(decoder.final_norm);
+    room.stream.multiply(decoder.output, step.logits);
 }
 
 }  // namespace
@@ -236,13 +137,6 @@ void decode(const Decoder& decoder, const Step& step) {
 extern "C" int32_t openwork_float_panel() { return floats::PANEL; }
 
 extern "C" void openwork_step_float32(const Decoder* decoder, const Step* step) { decode<floats::Rows>(*decoder, *step); }
-
-// One product in float32, of the encoder.
-extern "C" void openwork_product(const Product* product, const float* x, int32_t rows, float* y, int32_t rectified) {
-    floats::Rows taken;
-    taken.take(x, rows, product->inputs);
-    floats::apply(*product, taken, rows, y, rectified ? After::rectified : After::nothing);
-}
 
 #ifdef __AVX512VNNI__
 extern "C" void openwork_step_int8(const Decoder* decoder, const Step* step) { decode<integers::Rows>(*decoder, *step); }

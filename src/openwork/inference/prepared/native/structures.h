@@ -45,4 +45,56 @@ struct Step {
     float* attended;                    // (rows, head, source): attention of the last layer; or null
 };
 
+struct EncoderLayer {
+    Product project, output, expand, contract;
+    Norm attention_norm, feedforward_norm;
+};
+
+struct Encoder {
+    int32_t layers, width, heads, key_width, value_width;
+    int32_t norm_first;
+    const EncoderLayer* layer;
+    Norm final_norm;
+    Product memory;  // to the keys and values of each layer of the decoder, one after another
+    int32_t memory_layers, memory_key_width, memory_value_width;
+};
+
+struct Reading {  // of sentences by the encoder
+    int32_t sentences, longest;  // longest: positions that x and the memory have room for
+    const float* x;              // (sentence, longest, width): embeddings with their positions
+    const int64_t* lengths;
+    float* const* memory_keys;  // as in a step
+    float* const* memory_values;
+};
+
+struct Continuing {  // of the hypotheses for one sentence, each by one token
+    int32_t rows, rows_before, position, past_rows, source, count;
+    float scale;             // of embeddings
+    const float* table;      // (vocabulary, width): embeddings
+    const float* places;     // (position, width): what is added to them; null: nothing
+    const int64_t* tokens;   // the last of each hypothesis
+    const int64_t* parents;  // the hypothesis of the step before that each continues
+    const float* values;     // the log-probability of each
+    int64_t* past_row;       // as in a step; this one's is made of the one of the step before, with rows_before rows
+    const int64_t* lengths;
+    float* const* past_keys;
+    float* const* past_values;
+    const float* const* memory_keys;
+    const float* const* memory_values;
+    const float* added;  // as in a choice
+    float* sums;         // (rows, count): log-probabilities of the hypotheses that are continued
+    int64_t* ids;        // (rows, count)
+    float* normaliser;   // (rows)
+};
+
+// The best few of a vocabulary, for many rows.
+struct Choice {
+    int32_t rows, vocabulary, count;
+    const float* logits;  // (rows, vocabulary)
+    const float* added;   // (vocabulary): minus infinity for what may not come, zero for the rest
+    float* scores;        // (rows, count): the highest first, of equals the one of the lower id
+    int64_t* ids;         // (rows, count)
+    float* normaliser;    // (rows): the logarithm of the sum of e^logit; not finite if there is no distribution
+};
+
 enum class After { nothing, rectified, added };  // added: to what stands there, the residual

@@ -1,4 +1,4 @@
-"""The structures of structures.h and best.cpp, field for field, and their contents."""
+"""The structures of structures.h, field for field, and their contents."""
 
 import ctypes
 from collections.abc import Sequence
@@ -63,6 +63,45 @@ class ChoiceFields(Structure):
     _fields_ = (
         ("rows", c_int32), ("vocabulary", c_int32), ("count", c_int32), ("logits", c_void_p), ("added", c_void_p),
         ("scores", c_void_p), ("ids", c_void_p), ("normaliser", c_void_p),
+    )  # fmt: skip
+
+
+class EncoderLayerFields(Structure):
+    _fields_ = (
+        ("project", ProductFields), ("output", ProductFields), ("expand", ProductFields), ("contract", ProductFields),
+        ("attention_norm", NormFields), ("feedforward_norm", NormFields),
+    )  # fmt: skip
+
+
+class EncoderFields(Structure):
+    """All layers, the last norm, and the matrix to the keys and values of the decoder's layers."""
+
+    _fields_ = (
+        ("layers", c_int32), ("width", c_int32), ("heads", c_int32), ("key_width", c_int32), ("value_width", c_int32),
+        ("norm_first", c_int32), ("layer", POINTER(EncoderLayerFields)), ("final_norm", NormFields),
+        ("memory", ProductFields), ("memory_layers", c_int32), ("memory_key_width", c_int32),
+        ("memory_value_width", c_int32),
+    )  # fmt: skip
+
+
+class ReadingFields(Structure):
+    """Sentences that the encoder reads."""
+
+    _fields_ = (
+        ("sentences", c_int32), ("longest", c_int32), ("x", c_void_p), ("lengths", c_void_p),
+        ("memory_keys", c_void_p), ("memory_values", c_void_p),
+    )  # fmt: skip
+
+
+class ContinuingFields(Structure):
+    """The hypotheses for one sentence, each continued by one token."""
+
+    _fields_ = (
+        ("rows", c_int32), ("rows_before", c_int32), ("position", c_int32), ("past_rows", c_int32), ("source", c_int32),
+        ("count", c_int32), ("scale", c_float), ("table", c_void_p), ("places", c_void_p), ("tokens", c_void_p),
+        ("parents", c_void_p), ("values", c_void_p), ("past_row", c_void_p), ("lengths", c_void_p),
+        ("past_keys", c_void_p), ("past_values", c_void_p), ("memory_keys", c_void_p), ("memory_values", c_void_p),
+        ("added", c_void_p), ("sums", c_void_p), ("ids", c_void_p), ("normaliser", c_void_p),
     )  # fmt: skip
 
 

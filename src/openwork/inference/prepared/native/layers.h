@@ -1,0 +1,132 @@
+// What the encoder and the decoder share: norms, attention, and sub-layers on a residual stream.
+
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "floats.h"
+#include "structures.h"
+#include "vectors.h"
+#ifdef __AVX512VNNI__
+#include "integers.h"
+#endif
+
+namespace {
+
+// (x - mean) / sqrt(variance + epsilon) * gain + shift, of one row.
+void normalise(const Norm& norm, const float* x, int width, float* y) {
+    const int whole = width / LANES * LANES;  // the rest fills no register
+    Vector parts{};
+    for (int i = 0; i < whole; i += LANES) parts += load(x + i);
+    const float mean = std::accumulate(x + whole, x + width, sum_of(parts)) / static_cast<float>(width);
+    Vector squares{};
+    for (int i = 0; i < whole; i += LANES) squares += (load(x + i) - mean) * (load(x + i) - mean);
+    float sum = sum_of(squares);
+    for (int i = whole; i < width; ++i) sum += (x[i] - mean) * (x[i] - mean);
+    const float factor = 1.0f / std::sqrt(sum / static_cast<float>(width) + norm.epsilon);
+    for (int i = 0; i < whole; i += LANES) {
+        const Vector shift = norm.shift ? load(norm.shift + i) : Vector{};
+        store(y + i, (load(x + i) - mean) * factor * load(norm.gain + i) + shift);
+    }
+    for (int i = whole; i < width; ++i) y[i] = (x[i] - mean) * factor * norm.gain[i] + (norm.shift ? norm.shift[i] : 0);
+}
+
+void normalise_rows(const Norm& norm, const float* x, int rows, int width, float* y) {
+    for (int row = 0; row < rows; ++row)
+        normalise(norm, x + static_cast<size_t>(row) * width, width, y + static_cast<size_t>(row) * width);
+}
+
+// Numbers that become their softmax, in place; there is room for a whole register after them.
+void softmax(float* scores, int count) {
+    float most = scores[0];
+    for (int i = 1; i < count; ++i) most = std::max(most, scores[i]);
+    for (int i = 0; i < count; i += LANES) store(scores + i, exponential(load(scores + i) - most));
+    float sum = 0;
+    for (int i = 0; i < count; ++i) sum += scores[i];
+    const float factor = 1.0f / sum;
+    for (int i = 0; i < count; ++i) scores[i] *= factor;
+}
+
+// Keys or values that one head sees: of place p the vector that begins at number index[p] * unit.
+struct Seen {
+    const float* vectors;
+    const int64_t* index;
+    ptrdiff_t unit;
+    int width;
+
+    const float* at(int place) const { return vectors + index[place] * unit; }
+};
+
+// softmax(q K^T) V of one query (equation 1; 1 / sqrt(d_k) stands in the weights of the queries).
+void attend(const float* query, const Seen& keys, const Seen& values, int count, float* scores, float* found) {
+    const int whole = keys.width / LANES * LANES, filled = values.width / LANES * LANES;
+    for (int place = 0; place < count; ++place) {
+        const float* key = keys.at(place);
+        Vector parts{};
+        for (int i = 0; i < whole; i += LANES) parts += load(query + i) * load(key + i);
+        scores[place] = std::inner_product(query + whole, query + keys.width, key + whole, sum_of(parts));
+    }
+    softmax(scores, count);
+    for (int i = 0; i < filled; i += LANES) {
+        Vector sum{};
+        for (int place = 0; place < count; ++place) sum += load(values.at(place) + i) * scores[place];
+        store(found + i, sum);
+    }
+    for (int i = filled; i < values.width; ++i) {
+        found[i] = 0;
+        for (int place = 0; place < count; ++place) found[i] += values.at(place)[i] * scores[place];
+    }
+}
+
+// A residual stream (rows, width) and its sub-layers, with products of one kind.
+template <class Rows>
+struct Stream {
+    Rows taken;  // what the products read
+    std::vector<float> x, normed;
+    int rows = 0, width = 0;
+    bool norm_first = true;
+
+    void begin(int new_rows, int new_width, bool pre_norm) {
+        rows = new_rows, width = new_width, norm_first = pre_norm;
+        x.resize(static_cast<size_t>(rows) * width);
+        normed.resize(x.size());
+    }
+
+    // What the sub-layer sees: the stream, or its norm.
+    void enter(const Norm& norm) {
+        if (!norm_first) return taken.take(x.data(), rows, width);
+        normalise_rows(norm, x.data(), rows, width, normed.data());
+        taken.take(normed.data(), rows, width);
+    }
+
+    void multiply(const Product& product, float* y, After after = After::nothing) {
+        apply(product, taken, rows, y, after);
+    }
+
+    // The sub-layer's last product, added to the stream.
+    void leave(const Product& product, const float* from, const Norm& norm) {
+        taken.take(from, rows, product.inputs);
+        multiply(product, x.data(), After::added);
+        if (!norm_first) normalise_rows(norm, x.data(), rows, width, x.data());
+    }
+
+    // Equation 2; `room` for the inner vectors.
+    void feed_forward(const Product& expand, const Product& contract, const Norm& norm, float* room) {
+        enter(norm);
+        multiply(expand, room, After::rectified);
+        leave(contract, room, norm);
+    }
+
+    // The last norm, where there is one; the products then read the stream.
+    void end(const Norm& norm) {
+        if (norm.gain) normalise_rows(norm, x.data(), rows, width, x.data());
+        taken.take(x.data(), rows, width);
+    }
+};
+
+}  // namespace
