@@ -5,6 +5,8 @@ In float32 it is compiled for this processor, and once more for one with AVX2 al
 
 import platform
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,11 +29,12 @@ from openwork.nn.normalisation import BatchNorm
 
 needs_compiler = pytest.mark.skipif(bool(problem()), reason=f"no compiled step: {problem()}")
 needs_eight_bits = pytest.mark.skipif(bool(problem("int8")), reason=f"no compiled step: {problem('int8')}")
-AVX2_ALONE = "-march=haswell"
+AVX2_ALONE = ("-march=haswell",)
+NO_TILES = (building.OWN, "-mno-amx-int8")
 KINDS = (
-    pytest.param(("float32", building.OWN), id="float32"),
+    pytest.param(("float32", (building.OWN,)), id="float32"),
     pytest.param(("float32", AVX2_ALONE), id="float32 with AVX2 alone"),
-    pytest.param(("int8", building.OWN), id="int8", marks=needs_eight_bits),
+    pytest.param(("int8", (building.OWN,)), id="int8", marks=needs_eight_bits),
 )
 NEAR: dict[ProductType, float] = {"float32": 1e-4, "int8": 0.25}  # standard deviations; eight bits, through some layers
 
@@ -40,17 +43,24 @@ NEAR: dict[ProductType, float] = {"float32": 1e-4, "int8": 0.25}  # standard dev
 def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProductType]:
     """The type of products; the functions are compiled for certain instructions."""
     products, instructions = request.param
-    if instructions != building.OWN:
-        if problem() or platform.machine() not in ("x86_64", "AMD64"):
-            pytest.skip("needs a compiler and a processor with AVX2")
-        flags = tuple(instructions if flag == building.OWN else flag for flag in building.FLAGS)
-        monkeypatch.setattr(building, "FLAGS", flags)
-        building.library.cache_clear()
-    elif problem(products):
-        pytest.skip(f"no compiled step: {problem(products)}")
-    yield products
-    if instructions != building.OWN:
-        building.library.cache_clear()
+    if instructions == (building.OWN,):
+        if problem(products):
+            pytest.skip(f"no compiled step: {problem(products)}")
+        yield products
+        return
+    if problem() or platform.machine() not in ("x86_64", "AMD64"):
+        pytest.skip("needs a compiler and a processor with AVX2")
+    with compiled_for(instructions, monkeypatch):
+        yield products
+
+
+@contextmanager
+def compiled_for(instructions: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    at = building.FLAGS.index(building.OWN)
+    monkeypatch.setattr(building, "FLAGS", (*building.FLAGS[:at], *instructions, *building.FLAGS[at + 1 :]))
+    building.library.cache_clear()
+    yield
+    building.library.cache_clear()
 
 
 START, END = 2, 3
@@ -328,6 +338,24 @@ def test_weights_lie_in_panels() -> None:
         found = panels[output // PANEL, column // FOUR, output % PANEL, column % FOUR]
         assert int(found) - UNSIGNED == int(integers[output, column])
     assert bool((panels[1, :, 70 - PANEL :] == UNSIGNED).all())
+
+
+@needs_eight_bits
+@torch.no_grad()
+@pytest.mark.parametrize("rows", [1, 3, 16, 37])
+def test_tiles_give_the_sums_of_vectors(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bit for bit, with inputs that fill no tile."""
+    if "amx_int8" not in Path("/proc/cpuinfo").read_text():
+        pytest.skip("the processor has no tiles")
+    model, (source, lengths) = made(width=44, heads=4, feedforward_width=72), batch(rows)
+
+    def logits() -> Tensor:
+        native = NativeTransformer(model, "int8")
+        return native.step(torch.full((rows, 1), START), native.start(source, lengths))[0]
+
+    by_tiles = logits()
+    with compiled_for(NO_TILES, monkeypatch):
+        assert torch.equal(logits(), by_tiles)
 
 
 @needs_eight_bits

@@ -37,6 +37,11 @@ def compiled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, small_library: Pat
     building.library.cache_clear()
 
 
+def test_a_compiler_finds_no_error_in_the_sources() -> None:
+    """Other tests are skipped where nothing can be compiled: they would hide one."""
+    assert str(building.FOLDER_OF_SOURCES) not in building.problem()
+
+
 def answer() -> int:
     building.library.cache_clear()
     library = building.library()

@@ -104,8 +104,10 @@ struct Row {
 }  // namespace
 
 extern "C" void openwork_best(const Choice* choice) {
-    static thread_local std::vector<float> greatest, ordered;
-    static thread_local std::vector<Entry> entries;
+    static thread_local std::vector<float> greatest_room, ordered_room;
+    static thread_local std::vector<Entry> entries_room;
+    auto &greatest = greatest_room, &ordered = ordered_room;
+    auto& entries = entries_room;
     for (int row = 0; row < choice->rows; ++row) {
         const size_t place = static_cast<size_t>(row) * choice->count;
         Row one{*choice, greatest, ordered, entries, choice->logits + static_cast<size_t>(row) * choice->vocabulary};

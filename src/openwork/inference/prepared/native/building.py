@@ -26,7 +26,9 @@ from openwork.machine.device import has_avx512
 
 FOLDER_OF_SOURCES = Path(__file__).parent
 SOURCES = tuple(FOLDER_OF_SOURCES / name for name in ("encoder.cpp", "step.cpp", "best.cpp", "sentence.cpp"))
-SHARED = tuple(FOLDER_OF_SOURCES / name for name in ("vectors.h", "structures.h", "floats.h", "integers.h", "layers.h"))
+SHARED = tuple(
+    FOLDER_OF_SOURCES / name for name in ("vectors.h", "structures.h", "floats.h", "tiles.h", "integers.h", "layers.h")
+)
 COMPILERS = ("c++", "g++", "clang++")
 ARM = ("aarch64", "arm64")  # names of processors with NEON
 OWN = "-mcpu=native" if platform.machine() in ARM else "-march=native"  # all instructions of this processor

@@ -10,12 +10,11 @@
 #include <vector>
 
 #include "structures.h"
+#include "tiles.h"
 #include "vectors.h"
 
 namespace integers {
 
-constexpr int PANEL = 64;  // outputs that are computed together: four registers
-constexpr int FOUR = 4;    // products of bytes that one instruction adds up
 constexpr int TALL = 6;    // rows that are computed together: 24 registers of sums, four of weights
 constexpr int TOGETHER = 8 * TALL;  // rows for which the weights are read once
 
@@ -30,11 +29,14 @@ struct Rows {
     std::vector<int8_t> numbers;
     std::vector<float> steps;   // what one step of the integers is
     std::vector<int32_t> sums;  // of the integers of a row
-    int width = 0;
+    int width = 0, stride = 0;  // stride: with zeros up to a whole tile
+
+    const int8_t* row(int number) const { return numbers.data() + static_cast<size_t>(number) * stride; }
 
     void take(const float* x, int rows, int columns) {
         width = columns;
-        numbers.resize(static_cast<size_t>(rows) * columns);
+        stride = (columns + TILE - 1) / TILE * TILE;
+        numbers.resize(static_cast<size_t>(rows + MOST - 1) * stride);  // a tile reads beyond the last rows
         steps.resize(rows);
         sums.resize(rows);
         for (int row = 0; row < rows; ++row) take_row(x + static_cast<size_t>(row) * columns, row);
@@ -52,7 +54,8 @@ struct Rows {
         const float greatest = _mm512_reduce_max_ps(most);
         const __m512 factor = _mm512_set1_ps(greatest > 0 ? 127.0f / greatest : 0.0f);
         __m512i sum = _mm512_setzero_si512();
-        int8_t* made = numbers.data() + static_cast<size_t>(row) * width;
+        int8_t* made = numbers.data() + static_cast<size_t>(row) * stride;
+        std::fill(made + width, made + stride, 0);
         for (int i = 0; i < width; i += LANES) {
             const __mmask16 mask = first_lanes(width - i);
             const __m512i number = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_maskz_loadu_ps(mask, x + i), factor));
@@ -65,9 +68,15 @@ struct Rows {
     }
 };
 
-// The products of ROWS rows with one panel of weights; sums of unsigned weights, so 128 times the row's sum too high.
+// Where the sums of up to MOST rows with one panel come to stand; of unsigned weights, so 128 times the row's sum too
+// high.
+using Sums = int32_t[MOST][PANEL];
+
+// The products of ROWS rows with one panel of weights.
 template <int ROWS>
-inline void multiply(const int8_t* x, int inputs, const uint8_t* weights, __m512i (&sums)[ROWS][4]) {
+void multiply(const Rows& x, int first, int inputs, const uint8_t* weights, Sums& made) {
+    const int8_t* numbers = x.row(first);
+    __m512i sums[ROWS][4];
     for (auto& row : sums)
         for (auto& sum : row) sum = _mm512_setzero_si512();
     for (int k = 0; k < inputs; k += FOUR, weights += PANEL * FOUR) {
@@ -75,27 +84,28 @@ inline void multiply(const int8_t* x, int inputs, const uint8_t* weights, __m512
         for (int part = 0; part < 4; ++part) four[part] = _mm512_loadu_si512(weights + part * PANEL);
         for (int row = 0; row < ROWS; ++row) {
             int32_t bytes;
-            std::memcpy(&bytes, x + static_cast<size_t>(row) * inputs + k, FOUR);
+            std::memcpy(&bytes, numbers + static_cast<size_t>(row) * x.stride + k, FOUR);
             const __m512i same = _mm512_set1_epi32(bytes);
             for (int part = 0; part < 4; ++part) sums[row][part] = _mm512_dpbusd_epi32(sums[row][part], four[part], same);
         }
     }
+    for (int row = 0; row < ROWS; ++row)
+        for (int part = 0; part < 4; ++part) _mm512_store_si512(made[row] + part * LANES, sums[row][part]);
 }
 
-template <int ROWS>
-void rows_of_panel(const Product& product, int panel, const Rows& x, int first, float* y, After after) {
-    __m512i sums[ROWS][4];
-    const int8_t* numbers = x.numbers.data() + static_cast<size_t>(first) * product.inputs;
-    multiply<ROWS>(numbers, product.inputs, weights_of(product) + static_cast<size_t>(panel) * product.inputs, sums);
+// From sums of integers to numbers.
+inline void give(const Product& product, int panel, const Rows& x, int first, int rows, const Sums& sums, float* y,
+                 After after) {
     for (int part = 0; part < 4; ++part) {
         const int begin = panel + part * LANES, left = product.outputs - begin;
         if (left <= 0) return;
         const __mmask16 mask = first_lanes(left);
         const __m512 scales = _mm512_maskz_loadu_ps(mask, product.scales + begin);
         const __m512 bias = product.bias ? _mm512_maskz_loadu_ps(mask, product.bias + begin) : _mm512_setzero_ps();
-        for (int row = 0; row < ROWS; ++row) {
+        for (int row = 0; row < rows; ++row) {
             float* place = y + static_cast<size_t>(first + row) * product.outputs + begin;
-            const __m512i sum = _mm512_sub_epi32(sums[row][part], _mm512_set1_epi32(128 * x.sums[first + row]));
+            const __m512i high = _mm512_load_si512(sums[row] + part * LANES);
+            const __m512i sum = _mm512_sub_epi32(high, _mm512_set1_epi32(128 * x.sums[first + row]));
             const __m512 scale = _mm512_mul_ps(scales, _mm512_set1_ps(x.steps[first + row]));
             __m512 made = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), scale, bias);
             if (after == After::rectified) made = _mm512_max_ps(_mm512_setzero_ps(), made);  // of NaN: NaN
@@ -105,17 +115,27 @@ void rows_of_panel(const Product& product, int panel, const Rows& x, int first, 
     }
 }
 
+inline void multiply_some(const Rows& x, int first, int rows, int inputs, const uint8_t* weights, Sums& sums) {
+    switch (rows) {
+        case 1: return multiply<1>(x, first, inputs, weights, sums);
+        case 2: return multiply<2>(x, first, inputs, weights, sums);
+        case 3: return multiply<3>(x, first, inputs, weights, sums);
+        case 4: return multiply<4>(x, first, inputs, weights, sums);
+        case 5: return multiply<5>(x, first, inputs, weights, sums);
+        default: return multiply<TALL>(x, first, inputs, weights, sums);
+    }
+}
+
 inline void some_rows(const Product& product, const Rows& x, int first, int end, float* y, After after) {
+    alignas(64) Sums sums;
+    const Tiles tiles(end - first);
     for (int panel = 0; panel < product.outputs; panel += PANEL) {
-        int row = first;
-        for (; row + TALL <= end; row += TALL) rows_of_panel<TALL>(product, panel, x, row, y, after);
-        switch (end - row) {
-            case 5: rows_of_panel<5>(product, panel, x, row, y, after); break;
-            case 4: rows_of_panel<4>(product, panel, x, row, y, after); break;
-            case 3: rows_of_panel<3>(product, panel, x, row, y, after); break;
-            case 2: rows_of_panel<2>(product, panel, x, row, y, after); break;
-            case 1: rows_of_panel<1>(product, panel, x, row, y, after); break;
-            default: break;
+        const uint8_t* weights = weights_of(product) + static_cast<size_t>(panel) * product.inputs;
+        for (int row = first, rows; row < end; row += rows) {
+            rows = tiles.rows(end - row);
+            if (rows) tiles.multiply(x.row(row), x.stride, weights, sums);
+            else multiply_some(x, row, rows = std::min(TALL, end - row), product.inputs, weights, sums);
+            give(product, panel, x, row, rows, sums, y, after);
         }
     }
 }

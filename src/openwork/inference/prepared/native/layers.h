@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -43,13 +44,18 @@ void normalise_rows(const Norm& norm, const float* x, int rows, int width, float
 
 // Numbers that become their softmax, in place; there is room for a whole register after them.
 void softmax(float* scores, int count) {
-    float most = scores[0];
-    for (int i = 1; i < count; ++i) most = std::max(most, scores[i]);
-    for (int i = 0; i < count; i += LANES) store(scores + i, exponential(load(scores + i) - most));
-    float sum = 0;
-    for (int i = 0; i < count; ++i) sum += scores[i];
-    const float factor = 1.0f / sum;
-    for (int i = 0; i < count; ++i) scores[i] *= factor;
+    const int whole = (count + LANES - 1) / LANES * LANES;
+    std::fill(scores + count, scores + whole, -std::numeric_limits<float>::infinity());
+    Vector most = load(scores), sum{};
+    for (int i = LANES; i < whole; i += LANES) most = greater(most, load(scores + i));
+    const float greatest = greatest_of(most);
+    for (int i = 0; i < whole; i += LANES) {
+        const Vector made = exponential(load(scores + i) - greatest);
+        store(scores + i, made);
+        sum += made;
+    }
+    const float factor = 1.0f / sum_of(sum);
+    for (int i = 0; i < whole; i += LANES) store(scores + i, load(scores + i) * factor);
 }
 
 // Keys or values that one head sees: of place p the vector that begins at number index[p] * unit.

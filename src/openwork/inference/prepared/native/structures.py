@@ -10,8 +10,8 @@ from torch.nn import functional
 
 from openwork.inference.prepared.products import quantised
 
-PANEL, FOUR = 64, 4
-"""As in integers.h: outputs that are computed together, and products of bytes that one instruction adds up."""
+PANEL, FOUR, TILE = 64, 4, 64
+"""As in tiles.h: outputs computed together, products of bytes that one instruction adds up, bytes of a tile's row."""
 
 UNSIGNED = 128
 """Added to the weights, as the instruction multiplies unsigned bytes with signed ones."""
@@ -119,7 +119,8 @@ class Kept:
         padded = None if bias is None else self._address(functional.pad(bias.detach(), (0, -weight.shape[0] % panel)))
         if self._float_panel is None:
             integers, scales = quantised(weight)
-            panels, steps = in_panels(integers), self._address(scales)
+            # a tile of tiles.h reads beyond the last panel, and multiplies by zeros
+            panels, steps = functional.pad(in_panels(integers).flatten(), (0, PANEL * TILE)), self._address(scales)
         else:
             panels, steps = float_panels(weight, panel), None
         return ProductFields(weight.shape[1], weight.shape[0], self._address(panels), steps, padded)
