@@ -59,7 +59,7 @@ def test_the_forms_of_the_command_line_are_those_that_can_be_read_and_written():
     """cli/options.py names them again, because importing interop takes seconds."""
     from openwork.cli import options
     from openwork.interop.exports import REASONS
-    from openwork.interop.forms import EXPORTS, FORMS
+    from openwork.interop.forms import EXPORTS, IMPORTS
 
-    assert set(options.FORMS) == FORMS.keys()
+    assert set(options.IMPORTS) == IMPORTS.keys()
     assert set(options.EXPORTS) == EXPORTS.keys() == REASONS.keys()

@@ -41,7 +41,7 @@ def test_tokenizers_may_be_named(call: Call, exported: Path, tmp_path: Path):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("import", "onnx", "x", "--out", "y"), "known are ct2 and hf"),
+        (("import", "onnx", "x", "--out", "y"), "known are ct2, hf and marian"),
         (("import", "ct2", "x", "--target-tokenizer", "t", "--out", "y"), "needs --source-tokenizer"),
     ],
 )

@@ -8,12 +8,12 @@ from typer import Argument, Option
 
 from openwork.base.errors import UsageError
 from openwork.base.limits import HYPOTHESES, LENGTH
-from openwork.cli.options import EXPORTS, FORMS, Bundle, Overwrite, check_form, given
+from openwork.cli.options import EXPORTS, IMPORTS, Bundle, Overwrite, check_form, given
 from openwork.cli.terminal import report
 
 
 def import_model(
-    form: Annotated[str, Argument(help="Format of the model: ct2 (CTranslate2) or hf (Hugging Face).")],
+    form: Annotated[str, Argument(help="Format of the model: ct2 (CTranslate2), hf (Hugging Face) or marian.")],
     folder: Annotated[Path, Argument(help="The folder of the model.")],
     out: Annotated[Path, Option("--out", "-o", help="Folder of the new bundle.")],
     source_tokenizer: Annotated[
@@ -29,8 +29,10 @@ def import_model(
     openwork import ct2 model-folder --source-tokenizer source.spm --target-tokenizer target.spm --out en-de
 
     openwork import hf opus-mt-en-de --out en-de
+
+    openwork import marian opus-en-de --out en-de
     """
-    check_form(form, FORMS)
+    check_form(form, IMPORTS)
     from openwork.interop.forms import import_model as import_as_bundle
     from openwork.models.interfaces import count_weights
 

@@ -23,8 +23,8 @@ from openwork.inference.settings import settings_over
 if TYPE_CHECKING:
     from openwork.machine.pool import Pool
 
-FORMS = ("ct2", "hf")  # as in `interop/forms.py`, which takes seconds to import
-EXPORTS = (*FORMS, "onnx")
+IMPORTS = ("ct2", "hf", "marian")  # as in `interop/forms.py`, which takes seconds to import
+EXPORTS = ("ct2", "hf", "onnx")
 
 
 NAME_ONE = "name the folder that openwork train --out wrote, such as: openwork info en-de"

@@ -25,6 +25,7 @@ from openwork.interop.hugging_face.t5 import bundle_from_t5
 from openwork.interop.hugging_face.tokenizers import VOCABULARY, read_single, read_tokenizers, write_tokenizers
 from openwork.interop.hugging_face.vit import bundle_from_vit, write_vit
 from openwork.interop.hugging_face.whisper import bundle_from_whisper, write_whisper
+from openwork.interop.marian.reading import bundle_from_marian
 from openwork.interop.onnx.writing import write_onnx
 from openwork.interop.vocabulary import sizes_differ
 from openwork.models.settings import DecoderSettings, EncoderSettings, SpeechSettings, VisionSettings
@@ -43,13 +44,7 @@ def bundle_from_hugging_face(folder: Path, tokenizers: TokenizerPair | None = No
     BundleError and DataError for what is missing, damaged, pickled, or of a kind that openwork has not, and UsageError
     for tokenizers that are given.
     """
-    if tokenizers is not None:
-        raise UsageError(
-            "--source-tokenizer is for ct2",
-            why="a folder of Hugging Face's has its tokenizers in it",
-            hint="leave it out",
-            code="U037",
-        )
+    _refuse_tokenizers(tokenizers)
     check_downloaded(folder)
     content = read_json_object(folder / CONFIG)
     other = OTHERS.get(str(content.get("model_type")))
@@ -125,17 +120,38 @@ def _read_ctranslate2(folder: Path, tokenizers: TokenizerPair | None = None) -> 
     return bundle_from_ctranslate2(folder, tokenizers, contents)
 
 
+def _read_marian(folder: Path, tokenizers: TokenizerPair | None = None) -> Bundle:
+    _refuse_tokenizers(tokenizers)
+    return bundle_from_marian(folder)
+
+
+def _refuse_tokenizers(tokenizers: TokenizerPair | None) -> None:
+    if tokenizers is not None:
+        raise UsageError(
+            "--source-tokenizer is for ct2",
+            why="a folder of Hugging Face's or Marian's has its tokenizers in it",
+            hint="leave it out",
+            code="U037",
+        )
+
+
 FORMS: dict[str, ModelFormat] = {
     "ct2": ModelFormat(_read_ctranslate2, write_ctranslate2),
     "hf": ModelFormat(bundle_from_hugging_face, write_hugging_face_folder),
 }
+"""Those that are read and written."""
 
+IMPORTS: dict[str, Callable[[Path, TokenizerPair | None], Bundle]] = {
+    **{name: form.read for name, form in FORMS.items()},
+    "marian": _read_marian,
+}
+"""What reads each form. A graph's names of weights are not a model's, so none is read."""
 
 EXPORTS: dict[str, Callable[[Path, Bundle], None]] = {
     **{name: form.write for name, form in FORMS.items()},
     "onnx": write_onnx,
 }
-"""What writes each form; a graph's names of weights are not a model's, so none is read."""
+"""What writes each form. Marian's decoder starts with zeros, where openwork's has a vector: none can be written."""
 
 
 def import_model(
@@ -151,13 +167,13 @@ def import_model(
             hint="give --source-tokenizer FILE as well, or alone if it serves both sides",
             code="U039",
         )
-    form, tokenizers = FORMS[name], None
+    read, tokenizers = IMPORTS[name], None
     check_folder(out, BUNDLE, (folder, source, target), overwrite=overwrite)
     if source is not None:
         shared = target is None or target == source
         settings = TextSettings(shared=shared, source_file=str(source), target_file=None if shared else str(target))
         tokenizers = train_pair((), (), settings)
-    bundle = form.read(folder, tokenizers)
+    bundle = read(folder, tokenizers)
     write_bundle(out, bundle)
     return bundle
 

@@ -23,17 +23,22 @@ def read_marian(model: Path, vocabulary: Path) -> "MarianTokenizer":
     """The tokenizer of one side: its .spm file and its vocabulary."""
     pieces, content = read_sentence_piece(model), read_json(vocabulary)
     try:
-        return MarianTokenizer(pieces, _checked(content))
+        return MarianTokenizer(pieces, checked_pieces(content))
     except ValueError as error:
-        raise DataError(
-            f"{vocabulary}: this is not a vocabulary of Marian's",
-            why=str(error),
-            hint="name the folder with vocab.json, source.spm and target.spm of one model",
-            code="D104",
-        ) from error
+        raise not_a_vocabulary(vocabulary, str(error)) from error
 
 
-def _checked(content: Any) -> dict[str, int]:
+def not_a_vocabulary(path: Path, why: str) -> DataError:
+    return DataError(
+        f"{path}: this is not a vocabulary of Marian's",
+        why=why,
+        hint="name the folder with vocab.json or vocab.yml, source.spm and target.spm of one model",
+        code="D104",
+    )
+
+
+def checked_pieces(content: Any) -> dict[str, int]:
+    """Pieces and their ids; ValueError unless each has its own, and one is for unknown pieces."""
     ids = checked_ids(content)
     if len(set(ids.values())) < len(ids):
         raise ValueError("several pieces have one id")
@@ -60,7 +65,7 @@ class MarianTokenizer(ExternalTokenizer):
     @classmethod
     def from_content(cls, content: str) -> "MarianTokenizer":
         parts = json.loads(content)
-        return cls(SentencePieceTokenizer.from_content(parts["pieces"]), _checked(parts["vocabulary"]))
+        return cls(SentencePieceTokenizer.from_content(parts["pieces"]), checked_pieces(parts["vocabulary"]))
 
     def content(self) -> str:
         return json.dumps({"pieces": self._pieces.content(), "vocabulary": self._ids}, ensure_ascii=False)
