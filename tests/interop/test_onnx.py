@@ -142,7 +142,7 @@ PARTS: list[dict[str, Any]] = [
     {"positions": "rotary", "key_value_heads": 1}, {"positions": "relative", "value_width": 4}, {"positions": "alibi"},
     {"positions": "bucketed"}, {"positions": "none", "layer_sharing": True}, {"feedforward": "swiglu"},
     {"feedforward": "gelu", "feedforward_rank": 4}, {"normalisation": "rms"}, {"normalisation": "batch"},
-    {"attention": "relu"}, {"attention": "additive"}, {"attention_pattern": "window", "attention_chunk": 64},
+    {"attention": "relu"}, {"attention": "additive"}, {"attention_pattern": "window"}, {"attention_chunk": 64},
     {"attention_pattern": "blocks"}, {"embedding_width": 6},
 ]  # fmt: skip
 
