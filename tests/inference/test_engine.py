@@ -11,7 +11,7 @@ from openwork.base.errors import UsageError
 from openwork.decoding.ensemble import Ensemble
 from openwork.inference import engine as engine_module
 from openwork.inference.engine import Engine
-from openwork.inference.prepared.products import available
+from openwork.inference.prepared import types_of
 from openwork.inference.prepared.transformer import PreparedTransformer
 from openwork.machine.device import has_narrow_kernels
 from openwork.machine.workers import Workers, one_thread
@@ -116,7 +116,7 @@ def test_bfloat16_is_not_packed_where_the_processor_cannot(monkeypatch: pytest.M
 
 
 def test_auto_is_one_of_those_that_are_there() -> None:
-    assert Engine(model(), "auto").precision in available()
+    assert Engine(model(), "auto").precision in types_of(model())
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])

@@ -10,7 +10,7 @@ from torch import Tensor
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
 from openwork.inference import prepared
-from openwork.inference.prepared import can_be_prepared, fastest, prepare
+from openwork.inference.prepared import can_be_prepared, fastest, prepare, types_of
 from openwork.inference.prepared import transformer as prepared_transformer
 from openwork.inference.prepared.caches import FEW_POSITIONS, PreparedState, attend_to_past, stay
 from openwork.inference.prepared.native import problem
@@ -277,4 +277,6 @@ def test_what_is_not_supported_stays_as_it_is(changes: dict[str, Any]) -> None:
 def test_only_transformers_of_plain_floats_are_prepared() -> None:
     recurrent = build_model(RecurrentSettings(width=8), SOURCE_VOCABULARY, TARGET_VOCABULARY)
     assert not can_be_prepared(recurrent) and not can_be_prepared(made().double())
-    assert fastest(made()) in available()
+    model = made(positions="learned", maximum_length=6)
+    assert fastest(model) in types_of(model)
+    assert len(model.encoder.layers) == len(model.decoder.layers) == 2  # it measures with one, of its own

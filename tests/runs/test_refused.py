@@ -34,7 +34,7 @@ def run_settings(folder: Path, text: str = TINY, **changes: object) -> RunSettin
 
 
 def test_eight_bits_where_the_processor_has_none(call: Call, bundle_folder: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("openwork.inference.engine.available", lambda: ("float32",))
+    monkeypatch.setattr("openwork.inference.engine.types_of", lambda model: ["float32"])
     result = call("translate", "--bundle", bundle_folder, "--precision", "int8", stdin=b"a\n")
     told(result, 2, "there are no products of eight bits here", "--precision auto")
 

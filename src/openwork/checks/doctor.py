@@ -108,9 +108,8 @@ def _machine() -> Iterator[DoctorLine]:
         yield DoctorLine("compiler", AsIs(Path(find_compiler()).name))
     except NotBuilt:
         yield DoctorLine("compiler", "none: training.compile is not possible")
-    for name, products in ((msg("translating in float32"), "float32"), (msg("translating in eight bits"), "int8")):
-        missing = native.problem(products)
-        yield DoctorLine(name, f"without the compiled step: {missing}" if missing else "with the compiled step")
+    missing = native.problem()
+    yield DoctorLine("translating", f"without compiled functions: {missing}" if missing else "with compiled functions")
 
 
 def _extras() -> Iterator[DoctorLine]:

@@ -22,7 +22,7 @@ from openwork.decoding.scoring import Hypothesis, allow
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
 from openwork.decoding.speculative import speculative_search
-from openwork.inference.prepared import can_be_prepared
+from openwork.inference.prepared import can_be_prepared, types_of
 from openwork.inference.prepared.layers import Make
 from openwork.inference.prepared.native import NativeTransformer, can_be_native, problem
 from openwork.inference.prepared.products import Product, available, quantised
@@ -43,7 +43,7 @@ SEED = 20170612
 def eight_bits(context: VerifyContext) -> LargestDifference:
     """Products in int8 agree roughly with those in float32, one by one and in the compiled step."""
     model = _eight_bit_transformer(context)
-    ways: list[StepModel[Any]] = [PreparedTransformer(model, "int8")]
+    ways: list[StepModel[Any]] = [PreparedTransformer(model, "int8")] if "int8" in available() else []
     if can_be_native(model, "int8"):
         ways.append(NativeTransformer(model, "int8"))
     differences = Differences(EIGHT_BITS)
@@ -68,7 +68,7 @@ def compiled_step(context: VerifyContext) -> LargestDifference:
     together = reading(context, context.probes)
     native = NativeTransformer(model)
     ways: list[tuple[Any, Any, float]] = [(native, model, FLOATS)]
-    if "int8" in available() and can_be_native(model, "int8"):
+    if can_be_native(model, "int8"):
         ways.append((NativeTransformer(model, "int8"), RowsInEightBits(model, "int8"), SAME_ROUNDING))
     results = []
     for way, formula, tolerance in ways:
@@ -171,9 +171,9 @@ def row_product(weight: Tensor, bias: Tensor | None, rectified: bool = False) ->
 def _eight_bit_transformer(context: VerifyContext) -> Transformer:
     if not can_be_prepared(context.model):
         raise NotApplicable("it translates with the model as it is: only the paper's attention, on a CPU, is prepared")
-    if "int8" not in available():
-        raise NotApplicable("this machine has no int8 products")
     assert isinstance(context.model, Transformer)
+    if "int8" not in types_of(context.model):
+        raise NotApplicable("this machine has no int8 products")
     return context.model
 
 
@@ -181,9 +181,7 @@ def _ways_with_shortlists(context: VerifyContext) -> list[PreparedTransformer]:
     """In int8 only the compiled step: with torch's products a row depends on the rest of its batch too."""
     model = context.model
     assert isinstance(model, Transformer)
-    compiled = [
-        NativeTransformer(model, kind) for kind in available() if kind != "bfloat16" and can_be_native(model, kind)
-    ]
+    compiled = [NativeTransformer(model, kind) for kind in types_of(model) if can_be_native(model, kind)]
     return [PreparedTransformer(model), *compiled]
 
 

@@ -21,13 +21,14 @@ from torch import nn
 
 from openwork.base.errors import UsageError
 from openwork.decoding.ensemble import Ensemble
-from openwork.inference.prepared import can_be_prepared, fastest, prepare
-from openwork.inference.prepared.products import ProductType, available
+from openwork.inference.prepared import can_be_prepared, fastest, prepare, types_of
+from openwork.inference.prepared.products import ProductType
 from openwork.inference.settings import TranslationPrecision
 from openwork.machine.device import has_narrow_kernels
 from openwork.machine.precision import choose_precision, computing_in
 from openwork.machine.workers import Workers, one_thread
 from openwork.models.interfaces import SequenceModel, StepModel
+from openwork.models.seq2seq import Transformer
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -137,13 +138,19 @@ class Engine:
         self._made: StepModel = model
         self._weights: object = None
 
+    @property
+    def _transformers(self) -> list[Transformer]:
+        """The members, where they can be prepared."""
+        return [member for member in self.members if isinstance(member, Transformer)]
+
     def _precision(self, wanted: TranslationPrecision) -> ProductType:
         if self.is_prepared and wanted == "auto":
-            return fastest(self.members[0])
-        if wanted == "int8" and not (self.is_prepared and "int8" in available()):
+            return fastest(self._transformers[0])
+        if wanted == "int8" and not (self.is_prepared and all("int8" in types_of(one) for one in self._transformers)):
             raise UsageError(
                 "there are no products of eight bits here",
-                why="they need a processor with VNNI instructions, and a Transformer with the paper's attention",
+                why="they need a Transformer of the paper's parts and a C++ compiler, or a processor with VNNI "
+                "instructions and a Transformer with the paper's attention",
                 hint="--precision auto takes the fastest of what there is",
                 code="U047",
             )

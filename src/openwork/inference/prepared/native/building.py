@@ -26,9 +26,7 @@ from openwork.machine.device import has_avx512
 
 FOLDER_OF_SOURCES = Path(__file__).parent
 SOURCES = tuple(FOLDER_OF_SOURCES / name for name in ("encoder.cpp", "step.cpp", "best.cpp", "sentence.cpp"))
-SHARED = tuple(
-    FOLDER_OF_SOURCES / name for name in ("vectors.h", "structures.h", "floats.h", "tiles.h", "integers.h", "layers.h")
-)
+SHARED = tuple(sorted(FOLDER_OF_SOURCES.glob("*.h")))
 COMPILERS = ("c++", "g++", "clang++")
 ARM = ("aarch64", "arm64")  # names of processors with NEON
 OWN = "-mcpu=native" if platform.machine() in ARM else "-march=native"  # all instructions of this processor
@@ -65,18 +63,14 @@ def library() -> ctypes.CDLL:
         raise NotBuilt(f"{path} cannot be loaded: {error}") from error
 
 
-def problem(products: str = "float32") -> str:
-    """Why the functions are not available on this machine with such products; empty: they are."""
-    if products == "int8" and not (has_avx512() and torch.cpu._is_vnni_supported()):
-        return msg("the processor has no AVX-512 with VNNI")
+def problem() -> str:
+    """Why the functions are not available on this machine; empty: they are."""
     if not (has_avx512() or torch.backends.cpu.get_cpu_capability() == "AVX2" or platform.machine() in ARM):
         return msg("the processor has neither AVX2 nor NEON")
     try:
-        built = library()
+        library()
     except NotBuilt as error:
         return str(error)
-    if not hasattr(built, f"openwork_step_{products}"):
-        return msg("the compiler makes no instructions for eight bits")
     return ""
 
 

@@ -18,6 +18,7 @@ from openwork.inference.prepared.native.structures import (
     DecoderFields,
     Kept,
     LayerFields,
+    Layout,
     NormFields,
     ProductFields,
     StepFields,
@@ -35,8 +36,8 @@ class NativeDecoder:
 
     def __init__(self, model: Transformer, products: ProductType) -> None:
         built = library()
-        self._panel = built.openwork_float_panel() if products == "float32" else None
-        self._kept, self._kept_output = Kept(self._panel), Kept(self._panel)
+        self._layout = Layout.of(built, products)
+        self._kept, self._kept_output = Kept(self._layout), Kept(self._layout)
         self._weight, self._bias = model.output_weight.detach(), model.output_bias
         layers = [_layer(layer, self._kept) for layer in model.decoder.layers]  # type: ignore[arg-type]
         self._layers = (LayerFields * len(layers))(*layers)
@@ -62,7 +63,7 @@ class NativeDecoder:
     def among(self, pieces: Int[Tensor, "pieces"]) -> "NativeDecoder":
         """The same with these rows of the output matrix."""
         fewer = copy(self)
-        fewer._kept_output = Kept(self._panel)
+        fewer._kept_output = Kept(self._layout)
         fewer.outputs = pieces.shape[0]
         fewer._fields = DecoderFields.from_buffer_copy(self._fields)
         bias = None if self._bias is None else self._bias[pieces]

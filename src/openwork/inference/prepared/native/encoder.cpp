@@ -161,8 +161,6 @@ extern "C" void openwork_read_float32(const Encoder* encoder, const Reading* rea
     read<floats::Rows>(*encoder, *reading);
 }
 
-#ifdef __AVX512VNNI__
 extern "C" void openwork_read_int8(const Encoder* encoder, const Reading* reading) {
     read<integers::Rows>(*encoder, *reading);
 }
-#endif

@@ -13,6 +13,7 @@ from openwork.inference.prepared.native.structures import (
     EncoderFields,
     EncoderLayerFields,
     Kept,
+    Layout,
     ReadingFields,
     addresses,
 )
@@ -30,7 +31,7 @@ class NativeEncoder:
 
     def __init__(self, model: Transformer, products: ProductType) -> None:
         built = library()
-        self._kept = Kept(built.openwork_float_panel() if products == "float32" else None)
+        self._kept = Kept(Layout.of(built, products))
         layers = [_layer(layer, self._kept) for layer in model.encoder.layers]  # type: ignore[arg-type]
         self._layers = (EncoderLayerFields * len(layers))(*layers)
         first: EncoderLayer = model.encoder.layers[0]  # type: ignore[assignment]

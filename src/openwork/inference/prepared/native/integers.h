@@ -15,6 +15,7 @@
 
 namespace integers {
 
+constexpr int GROUP = FOUR;
 constexpr int TALL = 6;    // rows that are computed together: 24 registers of sums, four of weights
 constexpr int TOGETHER = 8 * TALL;  // rows for which the weights are read once
 

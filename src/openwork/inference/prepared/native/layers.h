@@ -15,6 +15,8 @@
 #include "vectors.h"
 #ifdef __AVX512VNNI__
 #include "integers.h"
+#else
+#include "pairs.h"
 #endif
 
 namespace {

@@ -69,8 +69,6 @@ extern "C" void openwork_continue_float32(const Decoder* decoder, const Continui
     continue_with(openwork_step_float32, *decoder, *one);
 }
 
-#ifdef __AVX512VNNI__
 extern "C" void openwork_continue_int8(const Decoder* decoder, const Continuing* one) {
     continue_with(openwork_step_int8, *decoder, *one);
 }
-#endif

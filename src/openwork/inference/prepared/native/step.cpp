@@ -133,11 +133,11 @@ void decode(const Decoder& decoder, const Step& step) {
 
 }  // namespace
 
-// Outputs of a panel of weights in float32: native/structures.py lays them out.
+// Outputs of a panel of weights, and inputs whose products are added up at once: native/structures.py lays them out.
 extern "C" int32_t openwork_float_panel() { return floats::PANEL; }
+extern "C" int32_t openwork_integer_panel() { return integers::PANEL; }
+extern "C" int32_t openwork_integer_group() { return integers::GROUP; }
 
 extern "C" void openwork_step_float32(const Decoder* decoder, const Step* step) { decode<floats::Rows>(*decoder, *step); }
 
-#ifdef __AVX512VNNI__
 extern "C" void openwork_step_int8(const Decoder* decoder, const Step* step) { decode<integers::Rows>(*decoder, *step); }
-#endif

@@ -3,18 +3,36 @@
 import ctypes
 from collections.abc import Sequence
 from ctypes import POINTER, Structure, c_float, c_int32, c_void_p
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from openwork.inference.prepared.products import quantised
+from openwork.inference.prepared.products import ProductType, quantised
 
-PANEL, FOUR, TILE = 64, 4, 64
-"""As in tiles.h: outputs computed together, products of bytes that one instruction adds up, bytes of a tile's row."""
+FOUR = 4
+"""In eight bits, inputs come in whole groups of so many, whatever instructions there are."""
+
+TILE = 64
+"""As in tiles.h: bytes of a tile's row."""
 
 UNSIGNED = 128
-"""Added to the weights, as the instruction multiplies unsigned bytes with signed ones."""
+"""Added to the weights where an instruction multiplies four unsigned bytes with signed ones."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the compiled products read a matrix: `panel` outputs together; in eight bits, `group` inputs at once."""
+
+    panel: int
+    group: int | None = None
+
+    @classmethod
+    def of(cls, built: ctypes.CDLL, products: ProductType) -> "Layout":
+        if products == "float32":
+            return cls(built.openwork_float_panel())
+        return cls(built.openwork_integer_panel(), built.openwork_integer_group())
 
 
 class ProductFields(Structure):
@@ -108,21 +126,20 @@ class ContinuingFields(Structure):
 class Kept:
     """Makes structures, and keeps the tensors they point to alive."""
 
-    def __init__(self, float_panel: int | None) -> None:
-        """`float_panel`: outputs of a panel of products in float32; None: products are in eight bits."""
+    def __init__(self, layout: Layout) -> None:
         self._tensors: list[Tensor] = []
-        self._float_panel = float_panel
+        self._layout = layout
 
     def product(self, weight: Tensor, bias: Tensor | None) -> ProductFields:
         """A matrix (outputs, inputs) in float32, or rounded to eight bits."""
-        panel = self._float_panel or PANEL
-        padded = None if bias is None else self._address(functional.pad(bias.detach(), (0, -weight.shape[0] % panel)))
-        if self._float_panel is None:
-            integers, scales = quantised(weight)
-            # a tile of tiles.h reads beyond the last panel, and multiplies by zeros
-            panels, steps = functional.pad(in_panels(integers).flatten(), (0, PANEL * TILE)), self._address(scales)
-        else:
+        panel, group = self._layout.panel, self._layout.group
+        padding = (0, -weight.shape[0] % panel)
+        padded = None if bias is None else self._address(functional.pad(bias.detach(), padding))
+        if group is None:
             panels, steps = float_panels(weight, panel), None
+        else:
+            integers, scales = quantised(weight)
+            panels, steps = in_panels(integers, panel, group), self._address(functional.pad(scales, padding))
         return ProductFields(weight.shape[1], weight.shape[0], self._address(panels), steps, padded)
 
     def norm(self, norm: nn.Module) -> NormFields:
@@ -147,15 +164,17 @@ def float_panels(weight: Tensor, panel: int) -> Tensor:
     return filled.unflatten(0, (-1, panel)).transpose(1, 2).contiguous()
 
 
-def in_panels(integers: Tensor) -> Tensor:
-    """Weights (outputs, inputs) from -127 to 127 as integers.h reads them.
+def in_panels(integers: Tensor, panel: int, group: int) -> Tensor:
+    """Weights (outputs, inputs) from -127 to 127 as integers.h and pairs.h read them, one after the other.
 
-    [outputs / PANEL][inputs / FOUR][PANEL][FOUR]. The last panel is padded with unused outputs.
+    [outputs / panel][inputs / group][panel][group]. The last panel is padded with unused outputs. In groups of four the
+    bytes are unsigned; a tile reads beyond the last panel, and multiplies by zeros.
     """
     outputs, inputs = integers.shape
-    unsigned = (integers.to(torch.int16) + UNSIGNED).to(torch.uint8)
-    filled = functional.pad(unsigned, (0, 0, 0, -outputs % PANEL), value=UNSIGNED)
-    return filled.view(-1, PANEL, inputs // FOUR, FOUR).transpose(1, 2).contiguous()
+    made = functional.pad(integers, (0, 0, 0, -outputs % panel)).view(-1, panel, inputs // group, group).transpose(1, 2)
+    if group == FOUR:
+        made = (made.to(torch.int16) + UNSIGNED).to(torch.uint8)
+    return functional.pad(made.flatten(), (0, panel * TILE))
 
 
 def addresses(tensors: Sequence[Tensor]) -> ctypes.Array[c_void_p]:

@@ -40,7 +40,7 @@ def can_be_native(model: Transformer, products: ProductType = "float32") -> bool
         ends
         and isinstance(model.narrow, nn.Identity)
         and all(_is_supported(layer, products) for layer in layers)
-        and not problem(products)
+        and not problem()
     )
 
 
