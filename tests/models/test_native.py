@@ -13,6 +13,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from openwork.base.errors import ConfigError
 from openwork.decoding.beam import beam_search
 from openwork.decoding.lone import search_one
 from openwork.decoding.search import decode
@@ -223,7 +224,7 @@ def test_one_sentence_is_searched_as_step_by_step(kind: ProductType, settings: d
     native = NativeTransformer(made(norm="pre", **choices), kind)
     source, lengths = batch(1)
     for model in (native, native.among(torch.arange(60))):
-        sizes = SearchSizes(5, 10, 70)
+        sizes = SearchSizes(5, 10)
         assert model.continuations(source, lengths, sizes, (0,)) is not None
         chosen = DecodingSettings(maximum_length=12).model_copy(update=settings)
         (wanted,) = beam_search(model, source, lengths, chosen)
@@ -235,10 +236,25 @@ def test_one_sentence_is_searched_as_step_by_step(kind: ProductType, settings: d
 
 @needs_compiler
 @torch.no_grad()
+def test_a_search_ends_where_learned_positions_end(kind: ProductType) -> None:
+    """A short one is not refused for what it might become."""
+    model, (source, lengths) = made(positions="learned", maximum_length=40, output_bias=True), batch(1)
+    settings = DecodingSettings(beam=2)
+    assert model.bias is not None
+    model.bias[END] = -100.0
+    with pytest.raises(ConfigError, match="does not fit into 40 learned positions"):
+        search_one(NativeTransformer(model, kind), source, lengths, settings)
+    model.bias[END] = 100.0
+    (found,) = search_one(NativeTransformer(model, kind), source, lengths, settings)
+    assert found.finished and found.tokens == ()
+
+
+@needs_compiler
+@torch.no_grad()
 def test_positions_with_a_norm_are_searched_step_by_step(kind: ProductType) -> None:
     native = NativeTransformer(made(embedding_norm=True), kind)
     source, lengths = batch(1)
-    assert native.continuations(source, lengths, SearchSizes(1, 2, 9), (0,)) is None
+    assert native.continuations(source, lengths, SearchSizes(1, 2), (0,)) is None
     found = search_one(native, source, lengths, DecodingSettings(beam=2, maximum_length=9))
     (wanted,) = beam_search(native, source, lengths, DecodingSettings(beam=2, maximum_length=9))
     assert found == wanted

@@ -47,7 +47,7 @@ def search_one(
     results = Results(int(length_limits(source_lengths, settings)), settings)
     if recorder is not None:
         recorder.start(settings, results.limit)
-    extended = _continuations(model, source, source_lengths, SearchSizes(beam, 2 * beam, results.limit))
+    extended = _continuations(model, source, source_lengths, SearchSizes(beam, 2 * beam))
     histories: list[tuple[int, ...]] = [(SYMBOL_IDS.start,)]
     parents, values = [0], [0.0]
     while True:

@@ -75,11 +75,10 @@ class ChoosingModel(StepModel[StateT], Protocol[StateT]):
 
 @dataclass(frozen=True)
 class SearchSizes:
-    """Of the search of one sentence: the hypotheses that go on, the continuations of each, and the tokens of each."""
+    """Of the search of one sentence: the hypotheses that go on, and the continuations of each."""
 
     beam: int
     count: int
-    limit: int
 
 
 @runtime_checkable

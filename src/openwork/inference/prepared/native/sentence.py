@@ -11,13 +11,14 @@ from torch import Tensor
 from openwork.inference.prepared.caches import Past, PreparedMemory
 from openwork.inference.prepared.native.decoder import NativeDecoder
 from openwork.inference.prepared.native.structures import ContinuingFields, addresses
+from openwork.nn.positions import LearnedPositions, SinusoidalPositions
 
 
 class NativeContinuations:
     """`Continuations` of models/interfaces.py.
 
     `past`: empty buffers with a row for each hypothesis there may be. `table` and `scale` are those of the target's
-    embeddings; `places`: what is added to them at each position up to the limit, None for nothing.
+    embeddings; `positions`: what is added to them, None for nothing.
     """
 
     def __init__(
@@ -27,10 +28,10 @@ class NativeContinuations:
         past: Past,
         count: int,
         added: Float[Tensor, "vocabulary"],
-        embeddings: tuple[Float[Tensor, "vocabulary width"], float, Float[Tensor, "limit width"] | None],
+        embeddings: tuple[Float[Tensor, "vocabulary width"], float, SinusoidalPositions | LearnedPositions | None],
     ) -> None:
-        self._decoder, self._memory, self._past, self._kept = decoder, memory, past, (added, embeddings)
-        table, scale, places = embeddings
+        table, scale, self._positions = embeddings
+        self._decoder, self._memory, self._past, self._kept = decoder, memory, past, (added, table)
         rows = past.rows
         self._count = count = min(count, decoder.outputs)
         self._tokens, self._parents = (c_int64 * rows)(), (c_int64 * rows)()
@@ -40,8 +41,8 @@ class NativeContinuations:
         memory_keys, memory_values = map(ctypes.addressof, self._memory_arrays)
         self._fields = ContinuingFields(
             past_rows=rows, source=memory.size, count=count, scale=scale, table=table.data_ptr(),
-            places=None if places is None else places.data_ptr(), lengths=memory.lengths.data_ptr(),
-            memory_keys=memory_keys, memory_values=memory_values, added=added.data_ptr(),
+            lengths=memory.lengths.data_ptr(), memory_keys=memory_keys, memory_values=memory_values,
+            added=added.data_ptr(),
         )  # fmt: skip
         for name, array in (
             ("tokens", self._tokens), ("parents", self._parents), ("values", self._values), ("sums", self._sums),
@@ -60,6 +61,10 @@ class NativeContinuations:
         self._past, self._places, self._room = past, places, positions
         self._past_arrays = [addresses(tensors) for tensors in zip(*past.buffers, strict=True)]
         self._fields.past_row = places.data_ptr()
+        if self._positions is not None:  # those of a learned table may end before the room does
+            self._longest = min(positions, self._positions.maximum_length or positions)
+            self._added = self._positions.rows(0, self._longest).contiguous()
+            self._fields.places = self._added.data_ptr()
         self._fields.past_keys, self._fields.past_values = map(ctypes.addressof, self._past_arrays)
 
     def extend(
@@ -68,6 +73,8 @@ class NativeContinuations:
         rows, fields = len(tokens), self._fields
         if fields.position == self._room:
             self._make_room(self._past.select(None, fields.position))
+        if self._positions is not None and fields.position == self._longest:
+            self._positions.rows(0, fields.position + 1)  # says that there are no more
         self._tokens[:rows], self._parents[:rows], self._values[:rows] = tokens, parents, values
         fields.rows = rows
         self._decoder.extend(fields)

@@ -118,14 +118,12 @@ class NativeTransformer(PreparedTransformer):
         forbidden: tuple[int, ...],
     ) -> NativeContinuations | None:
         """`continuations` of `models/interfaces.py`."""
-        positions, places = self.target_positions, None
-        if isinstance(positions, SinusoidalPositions | LearnedPositions):
-            places = positions.rows(0, sizes.limit).contiguous()
-        elif not isinstance(positions, NoPositions):
+        positions = None if isinstance(self.target_positions, NoPositions) else self.target_positions
+        if not isinstance(positions, SinusoidalPositions | LearnedPositions | None):
             return None
         memory, past = self._memory(source, length), self.empty_past(sizes.beam, ROOM)
-        added = _added(self.table.shape[0], forbidden)
-        return NativeContinuations(self.decoder, memory, past, sizes.count, added, (self.table, self.scale, places))
+        added, embeddings = _added(self.table.shape[0], forbidden), (self.table, self.scale, positions)
+        return NativeContinuations(self.decoder, memory, past, sizes.count, added, embeddings)
 
     def best(
         self, logits: Float[Tensor, "rows vocabulary"], added: Float[Tensor, "vocabulary"], count: int
