@@ -1,5 +1,6 @@
 """Folders of Marian's with random weights, and its Transformer once more in numpy, written down from its formulas."""
 
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -69,12 +70,13 @@ def random_weights(settings: dict[str, Any], size: int = len(WORDS)) -> Weights:
 
 
 def write_folder(folder: Path, weights: Weights, settings: dict[str, Any], words: list[str] | None = None) -> Path:
-    """model.npz and vocab.yml, as Marian writes them: words without quotation marks where YAML allows it."""
+    """model.npz and vocab.yml, as Marian writes them: words without quotation marks."""
     folder.mkdir(exist_ok=True)
     words = WORDS if words is None else words
     text = yaml_of(settings, len(words)).encode() + b"\0"
     np.savez(folder / "model.npz", **weights, **{"special:model.yml": np.frombuffer(text, np.int8)})  # type: ignore[arg-type]
-    lines = (f"{word}: {number}\n".replace("~:", '"~":') for number, word in enumerate(words))
+    written = (word if word.isalnum() else json.dumps(word, ensure_ascii=False) for word in words)
+    lines = (f"{word}: {number}\n" for number, word in enumerate(written))
     (folder / "vocab.yml").write_text("".join(lines))
     return folder
 

@@ -18,6 +18,8 @@ from openwork.base.errors import OpenworkError
 from openwork.bundles.bundle import load_bundle
 from openwork.inference.translator import BatchTranslator
 from openwork.interop.marian.reading import bundle_from_marian
+from openwork.text.external.sentence_piece import read_sentence_piece
+from text.external.test_sentence_piece import LINES, made
 
 CHOICES: dict[str, dict[str, Any]] = {
     "as usual": {},
@@ -165,3 +167,23 @@ def test_damaged_files_are_read_or_refused(place: float, byte: int, cut: bool, t
         warnings.simplefilter("error")
         with suppress(OpenworkError):
             bundle_from_marian(folder)
+
+
+@pytest.mark.slow
+def test_pieces_of_sentence_piece(tmp_path: Path) -> None:
+    """As OPUS-MT has them: a list of the pieces beside a model for each side; and Marian's own, where its ids count."""
+    one = made(tmp_path / "one.spm", model_type="unigram", vocab_size=60, eos_id=0, unk_id=1, bos_id=-1)
+    pieces = read_sentence_piece(one)
+    names = [pieces.piece(number) for number in range(pieces.vocabulary_size)]
+    weights, text = random_weights(SETTINGS, len(names)), LINES[0]
+    listed = write_folder(tmp_path / "listed", weights, SETTINGS, names)
+    for side in ("source.spm", "target.spm"):
+        (listed / side).write_bytes(one.read_bytes())
+    own = write_folder(tmp_path / "own", weights, SETTINGS, names)
+    (own / "vocab.yml").unlink()
+    (own / "vocab.spm").write_bytes(one.read_bytes())
+    bundles = [bundle_from_marian(folder) for folder in (listed, own)]
+    ids = [bundle.tokenizers.source.encode(text) for bundle in bundles]
+    assert ids[0] == ids[1] and len(ids[0]) > 2
+    assert all(bundle.tokenizers.target.decode(ids[0]) == text for bundle in bundles)
+    assert torch.equal(*(bundle.model.output_weight for bundle in bundles))
