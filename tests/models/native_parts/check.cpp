@@ -56,6 +56,46 @@ double product_of(int rows, int inputs, int outputs, After after) {
     return worst;
 }
 
+// In eight bits: rows and weights as whole numbers with scales, and exact sums; so what differs is rounding at the end.
+double integer_product_of(int rows, int inputs, int outputs, After after) {
+    using integers::GROUP, integers::PANEL;
+    constexpr int ADDED = GROUP == 4 ? 128 : 0, BEYOND = 64 * PANEL;  // what native/structures.py adds
+    const auto x = numbers(static_cast<size_t>(rows) * inputs);
+    std::uniform_int_distribution<int> draw(-127, 127);
+    const int panels = (outputs + PANEL - 1) / PANEL;
+    std::vector<int> weights(static_cast<size_t>(outputs) * inputs);
+    std::vector<uint8_t> lain(static_cast<size_t>(panels) * PANEL * inputs + BEYOND, ADDED);
+    for (int output = 0; output < outputs; ++output)
+        for (int k = 0; k < inputs; ++k) {
+            const int weight = weights[static_cast<size_t>(output) * inputs + k] = draw(generator);
+            const size_t group = static_cast<size_t>(output / PANEL) * (inputs / GROUP) + k / GROUP;
+            lain[(group * PANEL + output % PANEL) * GROUP + k % GROUP] = static_cast<uint8_t>(weight + ADDED);
+        }
+    auto scales = numbers(outputs), bias = numbers(outputs);
+    scales.resize(panels * PANEL), bias.resize(panels * PANEL);
+    const auto before = numbers(static_cast<size_t>(rows) * outputs);
+    auto y = before;
+    integers::Rows taken;
+    taken.take(x.data(), rows, inputs);
+    integers::apply({inputs, outputs, lain.data(), scales.data(), bias.data()}, taken, rows, y.data(), after);
+    double worst = 0;
+    for (int row = 0; row < rows; ++row) {
+        float greatest = 0;
+        for (int k = 0; k < inputs; ++k) greatest = std::max(greatest, std::abs(x[row * inputs + k]));
+        for (int output = 0; output < outputs; ++output) {
+            int64_t sum = 0;
+            for (int k = 0; k < inputs; ++k)
+                sum += std::lrint(x[row * inputs + k] * (127.0f / greatest)) * weights[output * inputs + k];
+            double made = double(sum) * scales[output] * (greatest / 127.0f) + bias[output];
+            if (after == After::rectified) made = std::max(0.0, made);
+            const size_t place = static_cast<size_t>(row) * outputs + output;
+            if (after == After::added) made += before[place];
+            worst = std::max(worst, std::abs(y[place] - made) / (1 + std::abs(made)));
+        }
+    }
+    return worst;
+}
+
 double exponentials() {
     double worst = 0;
     for (float x = 0; x > -87.0f; x -= 0.01f) {
@@ -151,6 +191,12 @@ int main() {
             for (After after : {After::nothing, After::rectified, After::added})
                 products = std::max(products, product_of(rows, inputs, outputs, after));
     tell("products", products);
+    products = 0;
+    for (int rows : {1, 2, 3, 4, 5, 6, 7, 13, 16, 37, 300})
+        for (auto [inputs, outputs] : {std::pair{16, 16}, {64, 83}, {36, 136}, {12, 1}, {96, 64}, {132, 201}})
+            for (After after : {After::nothing, After::rectified, After::added})
+                products = std::max(products, integer_product_of(rows, inputs, outputs, after));
+    tell("integers", products);
     tell("exponentials", exponentials());
     for (int width : {16, 44, 7, 256}) others = std::max(others, norms(width));
     tell("norms", others);

@@ -58,26 +58,25 @@ struct Rows {
     }
 
     void take_row(const float* x, int row) {
-        const int whole = width / LANES * LANES;
+        const auto part = [&](int begin) {
+            if (begin + LANES <= width) return load(x + begin);
+            float some[LANES] = {};
+            std::copy(x + begin, x + width, some);
+            return load(some);
+        };
         Vector most{}, nothing{};
-        for (int i = 0; i < whole; i += LANES) {
-            const Vector part = load(x + i);
-            most = greater(most, greater(part, -part));
-            nothing += part * 0.0f;  // not a number where one of them is none
+        for (int i = 0; i < width; i += LANES) {
+            most = greater(most, greater(part(i), -part(i)));
+            nothing += part(i) * 0.0f;  // not a number where one of them is none
         }
-        float greatest = greatest_of(most), bad = sum_of(nothing);
-        for (int i = whole; i < width; ++i) greatest = std::max(greatest, std::abs(x[i])), bad += x[i] * 0.0f;
-        const float factor = greatest > 0 ? 127.0f / greatest : 0.0f;
-        constexpr float TO_WHOLE = 12582912.0f;  // 1.5 x 2^23: a number added to it is rounded to a whole one
+        const float greatest = greatest_of(most), factor = greatest > 0 ? 127.0f / greatest : 0.0f;
         int16_t* made = numbers.data() + static_cast<size_t>(row) * width;
-        for (int i = 0; i < width; ++i) {
-            const float shifted = x[i] * factor + TO_WHOLE;
-            int32_t bits;
-            std::memcpy(&bits, &shifted, sizeof bits);
-            made[i] = static_cast<int16_t>(bits - 0x4B400000);
+        for (int i = 0; i < width; i += LANES) {
+            const Whole whole = rounded(part(i) * factor);
+            for (int j = 0; j < std::min(LANES, width - i); ++j) made[i + j] = static_cast<int16_t>(whole[j]);
         }
         // what is no number may not become one by being rounded
-        steps[row] = bad == 0.0f ? greatest / 127.0f : std::numeric_limits<float>::quiet_NaN();
+        steps[row] = sum_of(nothing) == 0.0f ? greatest / 127.0f : std::numeric_limits<float>::quiet_NaN();
     }
 };
 

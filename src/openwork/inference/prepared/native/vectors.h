@@ -42,9 +42,11 @@ inline Vector all(float number) { return Vector{} + number; }
 // Of each lane the greater; where one is not a number, the second.
 inline Vector greater(Vector one, Vector other) { return one > other ? one : other; }
 
+// Sums and greatest of the lanes; and of each lane the nearest whole number, between two the even one.
 #if OPENWORK_LANES == 16
 inline float sum_of(Vector x) { return _mm512_reduce_add_ps((__m512)x); }
 inline float greatest_of(Vector x) { return _mm512_reduce_max_ps((__m512)x); }
+inline Whole rounded(Vector x) { return (Whole)_mm512_cvtps_epi32((__m512)x); }
 #elif OPENWORK_LANES == 8
 inline float sum_of(Vector x) {
     const __m128 four = _mm_add_ps(_mm256_castps256_ps128((__m256)x), _mm256_extractf128_ps((__m256)x, 1));
@@ -56,9 +58,11 @@ inline float greatest_of(Vector x) {
     const __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
     return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
 }
+inline Whole rounded(Vector x) { return (Whole)_mm256_cvtps_epi32((__m256)x); }
 #else
 inline float sum_of(Vector x) { return vaddvq_f32((float32x4_t)x); }
 inline float greatest_of(Vector x) { return vmaxvq_f32((float32x4_t)x); }
+inline Whole rounded(Vector x) { return (Whole)vcvtnq_s32_f32((float32x4_t)x); }
 #endif
 
 // e^x for x <= 0: 2^n times a polynomial of the rest, to within two units of the last place. Of NaN: NaN.
