@@ -6,7 +6,6 @@ In float32 it is compiled for this processor, and once more for one with AVX2 al
 import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -366,7 +365,7 @@ def test_other_instructions_give_the_same(
     rows: int, instructions: tuple[str, ...], exact: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Tiles and vectors bit for bit, with inputs that fill no tile; with AVX2 other sums are in another order."""
-    if "avx512_vnni" not in Path("/proc/cpuinfo").read_text():
+    if not torch.cpu._is_vnni_supported():
         pytest.skip("the processor has neither tiles nor VNNI")
     model, (source, lengths) = made(width=44, heads=4, feedforward_width=72), batch(rows)
 
