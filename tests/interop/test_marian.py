@@ -102,13 +102,15 @@ def refused(folder: Path, *parts: str) -> None:
         ({"transformer-heads": "three"}, "transformer-heads"),
         ({"transformer-heads": 3}, "heads"),
         ({"enc-depth": 0}, "enc-depth"),
+        ({"dim-emb": 1 << 16}, "dim-emb is '65536'"),
+        ({"dim-emb": 1 << 60}, "width"),
         ({**PRE_NORM, "version": "v1.9.0"}, "version is 'v1.9.0'"),
         ({"transformer-train-position-embeddings": "true"}, "transformer-train-position-embeddings"),
     ],
     ids=str,
 )
 def test_other_models_are_refused(changes: dict[str, Any], part: str, tmp_path: Path) -> None:
-    refused(write_folder(tmp_path / "m", random_weights(SETTINGS), {**SETTINGS, **changes}), "no such model", part)
+    refused(write_folder(tmp_path / "m", random_weights(SETTINGS), SETTINGS | changes), "no such model", part)
 
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:

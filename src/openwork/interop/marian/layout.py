@@ -17,6 +17,7 @@ ATTENTIONS = {
     "decoder": (("self", "self_attention", "self_wiring"), ("context", "cross_attention", "cross_wiring")),
 }
 OUTPUT = "decoder_ff_logit_out"
+SOURCE_TABLES = ("encoder_Wemb", "Wemb")
 
 
 def places(settings: TransformerSettings, *, input_first: bool = False) -> Iterator[WeightPlace]:
@@ -42,7 +43,7 @@ def places(settings: TransformerSettings, *, input_first: bool = False) -> Itera
 
 
 def _tables(settings: TransformerSettings, input_first: bool) -> Iterator[WeightPlace]:
-    source, target, output = ("encoder_Wemb", "Wemb"), ("decoder_Wemb", "Wemb"), (f"{OUTPUT}_Wt", f"{OUTPUT}_W")
+    source, target, output = SOURCE_TABLES, ("decoder_Wemb", "Wemb"), (f"{OUTPUT}_Wt", f"{OUTPUT}_W")
     if settings.tying == "three-way":
         source = target = output = ("Wemb",)
     elif settings.tying == "target":

@@ -20,12 +20,13 @@ from openwork.bundles.settings import BundleSettings
 from openwork.decoding.settings import DecodingSettings
 from openwork.interop.hugging_face.folder import build_imported, own_weights
 from openwork.interop.marian.archive import read_archive, yaml_object
-from openwork.interop.marian.layout import OUTPUT, POSITIONS, places
+from openwork.interop.marian.layout import OUTPUT, POSITIONS, SOURCE_TABLES, places
 from openwork.interop.marian.settings import (
     LONGEST,
     decoding_settings,
     read_settings,
     transformer_settings,
+    unsupported,
 )
 from openwork.interop.vocabulary import Vocabulary, sizes_differ
 from openwork.nn.positions import split_sinusoids
@@ -57,8 +58,10 @@ def bundle_from_marian(folder: Path) -> Bundle:
     files = find_files(folder)
     weights, content = read_archive(files.model)
     marian = read_settings(content, files.model)
-    weights[POSITIONS] = split_sinusoids(LONGEST, marian.width).clone()
     settings = transformer_settings(marian, files.model)
+    if not any(weights[name].shape[-1:] == (marian.width,) for name in SOURCE_TABLES if name in weights):
+        raise unsupported(files.model, "dim-emb", marian.width, msg("no embeddings of that width in this file"))
+    weights[POSITIONS] = split_sinusoids(LONGEST, marian.width).clone()
     tokenizers = [
         _tokenizer(path, size, folder / pieces)
         for path, size, pieces in zip(files.vocabularies, marian.vocabularies, PIECES, strict=True)
