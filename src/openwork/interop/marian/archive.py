@@ -80,11 +80,23 @@ def _weight(array: np.ndarray) -> Tensor:
 
 
 def yaml_object(data: bytes) -> dict[str, Any]:
-    """The object in YAML, with texts alone: a piece such as "no" is none of YAML's own words. ValueError for others."""
+    """The object in YAML, with texts and lists of texts alone: a piece such as "no" is none of YAML's own words.
+
+    ValueError for others.
+    """
     try:
-        found = yaml.load(data.decode("utf-8"), Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader))
+        node = yaml.compose(data.decode("utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except (yaml.YAMLError, RecursionError) as error:
         raise ValueError(msg("its YAML is damaged")) from error
-    if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
+    if not isinstance(node, yaml.MappingNode) or not all(isinstance(key, yaml.ScalarNode) for key, _ in node.value):
         raise ValueError(msg("it has no settings in YAML"))
-    return found
+    return {key.value: _plain(value) for key, value in node.value}
+
+
+def _plain(node: yaml.Node) -> str | list[str]:
+    """The text of a value as it is written, or those of a list."""
+    if isinstance(node, yaml.ScalarNode):
+        return node.value
+    if isinstance(node, yaml.SequenceNode) and all(isinstance(one, yaml.ScalarNode) for one in node.value):
+        return [one.value for one in node.value]
+    raise ValueError(msg("it has no settings in YAML"))
