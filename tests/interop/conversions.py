@@ -27,13 +27,13 @@ from openwork.models.interfaces import SequenceModel
 @contextmanager
 def nothing_forbidden() -> Iterator[None]:
     """While the block runs, no symbol is forbidden."""
-    scoring._forbidding.cache_clear()
+    scoring.forbidding.cache_clear()
     try:
         with MonkeyPatch.context() as patch:
             patch.setattr(SymbolIds, "forbidden", ())
             yield
     finally:
-        scoring._forbidding.cache_clear()
+        scoring.forbidding.cache_clear()
 
 
 def to_own(vocabulary: Vocabulary, ids: Iterable[int]) -> list[int]:

@@ -1,6 +1,6 @@
 """The compiled step is the model's: the same states and choices, and logits as near as float32 or eight bits allow.
 
-In float32 it is compiled for this processor, and once more for one with AVX2 alone.
+It is compiled for this processor, and once more for one with AVX2 alone.
 """
 
 import platform
@@ -22,7 +22,6 @@ from openwork.inference.prepared.native import NativeTransformer, building, can_
 from openwork.inference.prepared.native.structures import UNSIGNED, in_panels
 from openwork.inference.prepared.products import ProductType, quantised
 from openwork.models.build import build_model
-from openwork.models.interfaces import SearchSizes
 from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings
 from openwork.nn.normalisation import BatchNorm
@@ -223,8 +222,7 @@ def test_one_sentence_is_searched_as_step_by_step(kind: ProductType, settings: d
     native = NativeTransformer(made(norm="pre", **choices), kind)
     source, lengths = batch(1)
     for model in (native, native.among(torch.arange(60))):
-        sizes = SearchSizes(5, 10)
-        assert model.continuations(source, lengths, sizes, (0,)) is not None
+        assert model.continuations(source, lengths, 5, 10) is not None
         chosen = DecodingSettings(maximum_length=12).model_copy(update=settings)
         (wanted,) = beam_search(model, source, lengths, chosen)
         found = search_one(model, source, lengths, chosen)
@@ -253,7 +251,7 @@ def test_a_search_ends_where_learned_positions_end(kind: ProductType) -> None:
 def test_positions_with_a_norm_are_searched_step_by_step(kind: ProductType) -> None:
     native = NativeTransformer(made(embedding_norm=True), kind)
     source, lengths = batch(1)
-    assert native.continuations(source, lengths, SearchSizes(1, 2), (0,)) is None
+    assert native.continuations(source, lengths, 1, 2) is None
     found = search_one(native, source, lengths, DecodingSettings(beam=2, maximum_length=9))
     (wanted,) = beam_search(native, source, lengths, DecodingSettings(beam=2, maximum_length=9))
     assert found == wanted

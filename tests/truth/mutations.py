@@ -236,7 +236,7 @@ ELSEWHERE: tuple[tuple[str, Change, Callable[[], None]], ...] = (
         Expression(MultiHeadAttention.split, "x.unflatten(-1, (-1, each)).transpose(1, 2)",
             "x.unflatten(-1, (each, -1)).movedim(-1, 1)"),
         test_each_head_is_the_formula),
-    ("symbols that may come", Expression(scoring.allow, "logits + _forbidding(", "logits if True else ("),
+    ("symbols that may come", Expression(scoring.allow, "logits + forbidding(", "logits if True else ("),
         test_forbidden_symbols_have_no_share),
     ("BLEU of pairs at most", Expression(translation.bleu_metric, "force=True", "force=True, max_ngram_order=2"),
         test_bleu_by_hand),

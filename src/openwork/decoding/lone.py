@@ -29,7 +29,7 @@ from openwork.decoding.scoring import (
 )
 from openwork.decoding.search_recorder import Considered, SearchRecorder
 from openwork.decoding.settings import DecodingSettings
-from openwork.models.interfaces import Continuations, SearchSizes, StepModel, can_continue
+from openwork.models.interfaces import Continuations, StepModel, can_continue
 from openwork.nn.shapes import AnySource
 
 
@@ -47,7 +47,7 @@ def search_one(
     results = Results(int(length_limits(source_lengths, settings)), settings)
     if recorder is not None:
         recorder.start(settings, results.limit)
-    extended = _continuations(model, source, source_lengths, SearchSizes(beam, 2 * beam))
+    extended = _continuations(model, source, source_lengths, beam)
     histories: list[tuple[int, ...]] = [(SYMBOL_IDS.start,)]
     parents, values = [0], [0.0]
     while True:
@@ -76,11 +76,9 @@ def search_one(
         histories, values = grown, own
 
 
-def _continuations(
-    model: StepModel, source: AnySource, length: Int[Tensor, "one"], sizes: SearchSizes
-) -> Continuations:
-    made = model.continuations(source, length, sizes, SYMBOL_IDS.forbidden) if can_continue(model) else None
-    return made or SteppedContinuations(model, source, length, sizes.count)
+def _continuations(model: StepModel, source: AnySource, length: Int[Tensor, "one"], beam: int) -> Continuations:
+    made = model.continuations(source, length, beam, 2 * beam) if can_continue(model) else None
+    return made or SteppedContinuations(model, source, length, 2 * beam)
 
 
 class SteppedContinuations:

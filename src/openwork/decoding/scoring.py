@@ -96,11 +96,11 @@ def allow(logits: Float[Tensor, "*rows vocabulary"]) -> Float[Tensor, "*rows voc
 
     Probabilities are taken after this: they are those of the model given that no forbidden symbol comes.
     """
-    return logits + _forbidding(logits.shape[-1], torch.promote_types(logits.dtype, torch.float32), logits.device)
+    return logits + forbidding(logits.shape[-1], torch.promote_types(logits.dtype, torch.float32), logits.device)
 
 
 @lru_cache(maxsize=16)
-def _forbidding(vocabulary: int, dtype: torch.dtype, device: torch.device) -> Float[Tensor, "vocabulary"]:
+def forbidding(vocabulary: int, dtype: torch.dtype, device: torch.device) -> Float[Tensor, "vocabulary"]:
     """Minus infinity for what may not come, zero for the rest: added by one operation, where filling takes one each."""
     with torch.inference_mode(False):  # it is kept, and later callers may differentiate
         added = torch.zeros(vocabulary, dtype=dtype, device=device)
@@ -201,7 +201,7 @@ def best_continuations(
     """
     count = min(count, logits.shape[-1])
     if model is not None:
-        added = _forbidding(logits.shape[-1], logits.dtype, logits.device)
+        added = forbidding(logits.shape[-1], logits.dtype, logits.device)
         scores, tokens, normaliser = model.best(logits, added, count)
         return scores - _checked(normaliser), tokens
     allowed = allow(logits)

@@ -73,14 +73,6 @@ class ChoosingModel(StepModel[StateT], Protocol[StateT]):
         ...
 
 
-@dataclass(frozen=True)
-class SearchSizes:
-    """Of the search of one sentence: the hypotheses that go on, and the continuations of each."""
-
-    beam: int
-    count: int
-
-
 @runtime_checkable
 class Continuations(Protocol):
     """The hypotheses for one sentence, which grow by a token at each call."""
@@ -101,12 +93,10 @@ class Continuations(Protocol):
 class ContinuingModel(StepModel[StateT], Protocol[StateT]):
     """A step model that can extend the hypotheses for one sentence itself, faster than step by step from outside."""
 
-    def continuations(
-        self, source: Tensor, length: Tensor, sizes: SearchSizes, forbidden: tuple[int, ...]
-    ) -> Continuations | None:
+    def continuations(self, source: Tensor, length: Tensor, beam: int, count: int) -> Continuations | None:
         """For a source (1, position) with its length (1,); None where it cannot.
 
-        `forbidden`: tokens that never come.
+        At most `beam` hypotheses go on, each has the `count` best continuations without symbols that never come.
         """
         ...
 

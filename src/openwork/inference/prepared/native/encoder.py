@@ -4,7 +4,7 @@ import ctypes
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from openwork.inference.prepared.caches import PreparedMemory
 from openwork.inference.prepared.layers import side_by_side
@@ -14,6 +14,7 @@ from openwork.inference.prepared.native.structures import (
     EncoderLayerFields,
     Kept,
     Layout,
+    ProductFields,
     ReadingFields,
     addresses,
 )
@@ -70,8 +71,10 @@ def _layer(layer: EncoderLayer, kept: Kept) -> EncoderLayerFields:
     assert isinstance(network, FeedForward)
     assert isinstance(attention, PreNorm | PostNorm) and isinstance(feedforward, PreNorm | PostNorm)
 
+    def product(linear: nn.Linear) -> ProductFields:
+        return kept.product(linear.weight, linear.bias)
+
     return EncoderLayerFields(
-        side_by_side([own.query, own.key, own.value], kept.product, (own.scale, 1.0, 1.0)),
-        side_by_side([own.output], kept.product, (1.0,)), side_by_side([network.expand], kept.product, (1.0,)),
-        side_by_side([network.contract], kept.product, (1.0,)), kept.norm(attention.norm), kept.norm(feedforward.norm),
+        side_by_side([own.query, own.key, own.value], kept.product, (own.scale, 1.0, 1.0)), product(own.output),
+        product(network.expand), product(network.contract), kept.norm(attention.norm), kept.norm(feedforward.norm),
     )  # fmt: skip

@@ -8,6 +8,19 @@
 #include "structures.h"
 #include "vectors.h"
 
+namespace {
+
+// Outputs of a product, of which `left` or a register full are there.
+inline void write(float* place, Vector made, int left, After after) {
+    if (after == After::rectified) made = greater(Vector{}, made);  // of NaN: NaN
+    if (left >= LANES) return store(place, after == After::added ? made + load(place) : made);
+    float some[LANES];
+    store(some, made);
+    for (int j = 0; j < left; ++j) place[j] = after == After::added ? some[j] + place[j] : some[j];
+}
+
+}  // namespace
+
 namespace floats {
 
 // The sums of TALL rows and PARTS registers of outputs stay in registers: 24 of 32, or 12 of 16 with AVX2.
@@ -43,14 +56,7 @@ void rows_of_panel(const Product& product, int panel, const float* x, float* y, 
         for (int row = 0; row < ROWS; ++row) {
             float* place = y + static_cast<size_t>(row) * product.outputs + begin;
             Vector made = sums[row][i] + bias;
-            if (after == After::rectified) made = greater(Vector{}, made);  // of NaN: NaN
-            if (left >= LANES) {
-                store(place, after == After::added ? made + load(place) : made);
-                continue;
-            }
-            float some[LANES];
-            store(some, made);
-            for (int j = 0; j < left; ++j) place[j] = after == After::added ? some[j] + place[j] : some[j];
+            write(place, made, left, after);
         }
     }
 }

@@ -12,6 +12,7 @@
 #include <limits>
 #include <vector>
 
+#include "floats.h"
 #include "structures.h"
 #include "vectors.h"
 
@@ -103,15 +104,8 @@ void rows_of_panel(const Product& product, int panel, const Rows& x, int first, 
         const Vector bias = product.bias ? load(product.bias + begin) : Vector{};
         for (int row = 0; row < ROWS; ++row) {
             float* place = y + static_cast<size_t>(first + row) * product.outputs + begin;
-            Vector made = __builtin_convertvector(sums[row][part], Vector) * (scales * x.steps[first + row]) + bias;
-            if (after == After::rectified) made = greater(Vector{}, made);  // of NaN: NaN
-            if (left >= LANES) {
-                store(place, after == After::added ? made + load(place) : made);
-                continue;
-            }
-            float some[LANES];
-            store(some, made);
-            for (int j = 0; j < left; ++j) place[j] = after == After::added ? some[j] + place[j] : some[j];
+            const Vector sum = __builtin_convertvector(sums[row][part], Vector);
+            write(place, sum * (scales * x.steps[first + row]) + bias, left, after);
         }
     }
 }

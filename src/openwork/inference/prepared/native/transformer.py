@@ -1,16 +1,15 @@
 """A prepared Transformer as compiled functions, in float32 or in integers of eight bits.
 
-The result for a sentence does not depend on the others in the batch: in eight bits each row has its own
-scale.
+The result for a sentence does not depend on the others in the batch: in eight bits each row has its own scale.
 """
 
 from copy import copy
-from functools import lru_cache
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from openwork.decoding.scoring import forbidding
 from openwork.inference.prepared.caches import ROOM, PreparedMemory, PreparedState
 from openwork.inference.prepared.native.building import problem
 from openwork.inference.prepared.native.decoder import NativeDecoder
@@ -20,7 +19,6 @@ from openwork.inference.prepared.native.states import SharingState, with_room
 from openwork.inference.prepared.native.structures import FOUR, ChoiceFields
 from openwork.inference.prepared.products import ProductType
 from openwork.inference.prepared.transformer import PreparedTransformer
-from openwork.models.interfaces import SearchSizes
 from openwork.models.seq2seq import Transformer
 from openwork.nn.feedforward import FeedForward
 from openwork.nn.layers import DecoderLayer, EncoderLayer
@@ -70,14 +68,6 @@ def _has_layer_norm(connection: object) -> bool:
     )
 
 
-@lru_cache(maxsize=4)
-def _added(vocabulary: int, forbidden: tuple[int, ...]) -> Float[Tensor, "vocabulary"]:
-    """What is added to the logits: minus infinity for what may not come, zero for the rest."""
-    made = torch.zeros(vocabulary)
-    made[list(forbidden)] = -torch.inf
-    return made
-
-
 class NativeTransformer(PreparedTransformer):
     """`model`, which `can_be_native`: encoder, decoder, and the search of one sentence are compiled functions."""
 
@@ -111,19 +101,16 @@ class NativeTransformer(PreparedTransformer):
         return self.encoder.read(self.source_positions(self.source_embedding(source)), lengths)
 
     def continuations(
-        self,
-        source: Int[Tensor, "one source"],
-        length: Int[Tensor, "one"],
-        sizes: SearchSizes,
-        forbidden: tuple[int, ...],
+        self, source: Int[Tensor, "one source"], length: Int[Tensor, "one"], beam: int, count: int
     ) -> NativeContinuations | None:
         """`continuations` of `models/interfaces.py`."""
         positions = None if isinstance(self.target_positions, NoPositions) else self.target_positions
         if not isinstance(positions, SinusoidalPositions | LearnedPositions | None):
             return None
-        memory, past = self._memory(source, length), self.empty_past(sizes.beam, ROOM)
-        added, embeddings = _added(self.table.shape[0], forbidden), (self.table, self.scale, positions)
-        return NativeContinuations(self.decoder, memory, past, sizes.count, added, embeddings)
+        memory, past = self._memory(source, length), self.empty_past(beam, ROOM)
+        added = forbidding(self.table.shape[0], self.table.dtype, self.table.device)
+        embeddings = self.table, self.scale, positions
+        return NativeContinuations(self.decoder, memory, past, count, added, embeddings)
 
     def best(
         self, logits: Float[Tensor, "rows vocabulary"], added: Float[Tensor, "vocabulary"], count: int
