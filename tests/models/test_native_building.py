@@ -25,9 +25,10 @@ def small_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def compiled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, small_library: Path) -> Iterator[Path]:
-    """The file of `calls` of a compiler that gives the small library; the cache is a folder of its own."""
+    """The file that counts what a compiler links; it gives the small library, and the cache is a folder of its own."""
     compiler, calls = tmp_path / "c++", tmp_path / "calls"
-    compiler.write_text(f'#!/bin/sh\necho >>"{calls}"\nfor out; do :; done\ncp "{small_library}" "$out"\n')
+    count = f'case "$*" in *-shared*) echo >>"{calls}";; esac'
+    compiler.write_text(f'#!/bin/sh\n{count}\nfor out; do :; done\ncp "{small_library}" "$out"\n')
     compiler.chmod(0o755)
     monkeypatch.setenv("CXX", str(compiler))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

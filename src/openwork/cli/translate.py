@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from typer import Option
 
+from openwork.base.collection import no_collection
 from openwork.base.errors import UsageError
 from openwork.base.limits import LENGTH
 from openwork.cli.documents import DocumentOptions, names_document, translate_document
@@ -151,9 +152,10 @@ def translate(
     origins = {key: file.origins[key] for key in file.origins if key.removeprefix("decoding.") not in chosen}
     count = options.pop("best", ALTERNATIVES) if asked.alternatives is not None else ALTERNATIVES
 
-    from openwork.inference.filters.lines import answer_stream, filter_for, reader_for, streaming_filter
-    from openwork.inference.loading import load_bundles, translator_of
-    from openwork.runs.usable import usable_bundle
+    with no_collection():
+        from openwork.inference.filters.lines import answer_stream, filter_for, reader_for, streaming_filter
+        from openwork.inference.loading import load_bundles, translator_of
+        from openwork.runs.usable import usable_bundle
 
     read = reader_for(asked)
     paths = [usable_bundle(Path(bundle)) for bundle in asked.bundle]

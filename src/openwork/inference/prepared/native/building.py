@@ -13,7 +13,8 @@ import shutil
 import stat
 import subprocess
 import tempfile
-from functools import lru_cache
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache, partial
 from pathlib import Path
 
 import torch
@@ -30,8 +31,8 @@ SHARED = tuple(sorted(FOLDER_OF_SOURCES.glob("*.h")))
 COMPILERS = ("c++", "g++", "clang++")
 ARM = ("aarch64", "arm64")  # names of processors with NEON
 OWN = "-mcpu=native" if platform.machine() in ARM else "-march=native"  # all instructions of this processor
-FLAGS = ("-std=c++17", "-O3", OWN, "-ffp-contract=fast", "-fPIC", "-shared", "-w")
-PATIENCE = 120  # seconds; it takes three
+FLAGS = ("-std=c++17", "-O3", OWN, "-ffp-contract=fast", "-fPIC", "-w")
+PATIENCE = 120  # seconds; it takes two to three
 CACHE = "native"  # folder of the user's cache
 SWITCH = "OPENWORK_NATIVE"
 """With this variable "off", nothing is compiled."""
@@ -109,19 +110,26 @@ def _compile(compiler: str, folder: Path, prefix: str) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryDirectory(prefix="openwork-", dir=folder) as work:
+            objects = [str(Path(work) / f"{source.stem}.o") for source in SOURCES]
+            with ThreadPoolExecutor() as pool:
+                own = partial(_call, compiler, "-c")
+                list(pool.map(own, map(str, SOURCES), objects))
             made = Path(work) / "functions.so"
-            command = [compiler, *FLAGS, *map(str, SOURCES), "-o", str(made)]
-            done = subprocess.run(
-                command, capture_output=True, text=True, errors="replace", check=False, timeout=PATIENCE
-            )
-            if done.returncode != 0:
-                raise NotBuilt(f"{compiler} cannot compile the decoder's step: {_first_error(done.stderr)}")
+            _call(compiler, "-shared", *objects, str(made))
             made.chmod(0o700)
             path = folder / _name(prefix, made)
             os.replace(made, path)
             return path
     except (OSError, subprocess.SubprocessError) as error:
         raise NotBuilt(f"the decoder's step cannot be compiled: {error}") from error
+
+
+def _call(compiler: str, task: str, *files: str) -> None:
+    """Makes the last of the files of the others."""
+    command = [compiler, *FLAGS, task, *files[:-1], "-o", files[-1]]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, timeout=PATIENCE)
+    if done.returncode != 0:
+        raise NotBuilt(f"{compiler} cannot compile the decoder's step: {_first_error(done.stderr)}")
 
 
 def _first_error(output: str) -> str:
