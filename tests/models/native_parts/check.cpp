@@ -118,13 +118,24 @@ double norms(int width) {
     return worst;
 }
 
+// As they are kept, and what is kept of them.
+template <class Kept>
+std::vector<Kept> kept(std::vector<float>& numbers) {
+    std::vector<Kept> made(numbers.size());
+    keep(numbers.data(), int(numbers.size()), made.data());
+    for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = number(made[i]);
+    return made;
+}
+
+template <class Kept>
 double attention(int count, int width) {
-    const auto query = numbers(width), keys = numbers(size_t(count) * width), values = numbers(size_t(count) * width);
+    auto query = numbers(width), keys = numbers(size_t(count) * width), values = numbers(size_t(count) * width);
+    const auto kept_keys = kept<Kept>(keys), kept_values = kept<Kept>(values);
     std::vector<int64_t> order(count);
     std::iota(order.begin(), order.end(), 0);
     std::vector<float> scores(count + LANES), found(width);
-    attend(query.data(), {keys.data(), order.data(), width, width}, {values.data(), order.data(), width, width}, count,
-           scores.data(), found.data());
+    attend<Kept>(query.data(), {kept_keys.data(), order.data(), width, width},
+                 {kept_values.data(), order.data(), width, width}, count, scores.data(), found.data());
     std::vector<double> weights(count), wanted(width);
     double sum = 0, worst = 0;
     for (int p = 0; p < count; ++p) {
@@ -162,6 +173,31 @@ double attention_to_all(int positions, int key_width, int value_width) {
         }
     }
     return worst;
+}
+
+// The nearest number with eight bits, between two the even one: 1 for anything else, and for what is no number any more.
+double keeping() {
+    const float one = 1.0f, step = 1.0f / 128;  // from 1 to the next number that is kept
+    const std::vector<std::pair<float, float>> pairs = {
+        {one, one}, {one + step * 0.49f, one}, {one + step * 0.51f, one + step}, {one + step * 0.5f, one},
+        {one + step * 1.5f, one + step * 2}, {-one - step * 0.51f, -one - step}, {0.0f, 0.0f},
+        {INFINITY, INFINITY}, {std::numeric_limits<float>::max(), INFINITY}};
+    for (size_t length : {size_t(1), size_t(LANES), size_t(LANES) + 3}) {
+        for (auto [from, wanted] : pairs) {
+            std::vector<float> numbers(length, from);
+            kept<Bfloat>(numbers);
+            for (float found : numbers)
+                if (found != wanted) return 1;
+        }
+        const uint32_t bits = 0x7F800001;  // its upper half alone would be infinite
+        float none;
+        std::memcpy(&none, &bits, sizeof none);
+        std::vector<float> numbers(length, none);
+        kept<Bfloat>(numbers);
+        for (float found : numbers)
+            if (found == found) return 1;
+    }
+    return 0;
 }
 
 // 1 for another choice than that of a sorted list, else the difference of the logarithm of the sum.
@@ -202,7 +238,8 @@ int main() {
     tell("norms", others);
     others = 0;
     for (int count : {1, 3, 16, 33})
-        for (int width : {16, 9, 34, 64}) others = std::max(others, attention(count, width));
+        for (int width : {16, 9, 34, 64})
+            others = std::max({others, attention<float>(count, width), attention<Bfloat>(count, width)});
     for (int positions : {1, 4, 7, 16, 33})
         for (auto [key_width, value_width] : {std::pair{16, 16}, {9, 34}, {32, 7}})
             others = std::max(others, attention_to_all(positions, key_width, value_width));
@@ -211,5 +248,6 @@ int main() {
     for (int vocabulary : {20, 64, 83, 1000, 4001})
         for (int count : {1, 2, 10}) others = std::max(others, choices(vocabulary, count));
     tell("choices", others);
+    tell("keeping", keeping());
     std::printf("lanes %d\n", LANES);
 }

@@ -275,8 +275,9 @@ class MemoryProjection:
         memory.bias[here, :, :, :size] = (padding * HIDDEN)[:, None, None]
 
 
-def empty_past(layers: Sequence[DecoderLayer], rows: int, room: int) -> Past:
+def empty_past(layers: Sequence[DecoderLayer], rows: int, room: int, dtype: torch.dtype = torch.float32) -> Past:
     """Buffers in which nothing is written yet."""
     attentions = [layer.self_attention for layer in layers]
     widths = [(one.key.out_features, one.value.out_features) for one in attentions]
-    return Past([(torch.empty(room, rows, key), torch.empty(room, rows, value)) for key, value in widths], 0)
+    return Past([(torch.empty(room, rows, key, dtype=dtype), torch.empty(room, rows, value, dtype=dtype))
+                 for key, value in widths], 0)  # fmt: skip

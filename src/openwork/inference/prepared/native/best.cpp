@@ -11,6 +11,7 @@
 #include <limits>
 #include <vector>
 
+#include "room.h"
 #include "structures.h"
 #include "vectors.h"
 
@@ -29,12 +30,17 @@ bool comes_first(const Entry& one, const Entry& other) {
     return one.score > other.score || (one.score == other.score && one.id < other.id);
 }
 
-// A row of logits as it is searched. What it needs for a moment is kept from one row to the next.
+// What a choice needs for a moment.
+struct ChoiceRoom {
+    std::vector<float> greatest;  // of each block
+    std::vector<float> ordered;
+    std::vector<Entry> entries;
+};
+
+// A row of logits as it is searched.
 struct Row {
     const Choice& choice;
-    std::vector<float>& greatest;  // of each block
-    std::vector<float>& ordered;
-    std::vector<Entry>& entries;
+    ChoiceRoom& room;
     const float* logits;
 
     // Logits from `begin` on; what lies beyond the vocabulary is minus infinity.
@@ -49,16 +55,16 @@ struct Row {
     int end_of(int begin) const { return std::min(begin + BLOCK, choice.vocabulary); }
 
     void find_greatest() {
-        greatest.clear();
+        room.greatest.clear();
         for (int begin = 0; begin < choice.vocabulary; begin += BLOCK) {
             Vector most = part(begin);
             for (int i = begin + LANES; i < end_of(begin); i += LANES) most = greater(most, part(i));
-            greatest.push_back(greatest_of(most));
+            room.greatest.push_back(greatest_of(most));
         }
     }
 
     float logarithm_of_sum() const {
-        const float most = *std::max_element(greatest.begin(), greatest.end());
+        const float most = *std::max_element(room.greatest.begin(), room.greatest.end());
         Vector sum{};
         for (int i = 0; i < choice.vocabulary; i += LANES) {
             // -infinity stands for no probability, and is where the approximation would give a very small one
@@ -71,32 +77,32 @@ struct Row {
     // As many blocks as are wanted have an entry that is no lower than the lowest of their greatest: so the best do.
     float threshold() {
         const size_t wanted = choice.count;
-        if (greatest.size() < wanted) return NOTHING;
-        ordered = greatest;
+        if (room.greatest.size() < wanted) return NOTHING;
+        auto& ordered = room.ordered = room.greatest;
         std::nth_element(ordered.begin(), ordered.begin() + (wanted - 1), ordered.end(), std::greater<float>());
         return ordered[wanted - 1];
     }
 
     void find_entries() {
         const float low = threshold();
-        entries.clear();
-        for (size_t block = 0; block < greatest.size(); ++block) {
-            if (!(greatest[block] >= low)) continue;
+        room.entries.clear();
+        for (size_t block = 0; block < room.greatest.size(); ++block) {
+            if (!(room.greatest[block] >= low)) continue;
             const int begin = static_cast<int>(block) * BLOCK;
             for (int i = begin; i < end_of(begin); ++i) {
                 const float score = logits[i] + choice.added[i];
-                if (score >= low) entries.push_back({score, i});
+                if (score >= low) room.entries.push_back({score, i});
             }
         }
     }
 
     void give(float* scores, int64_t* ids) {
-        const size_t found = std::min<size_t>(choice.count, entries.size());
-        std::partial_sort(entries.begin(), entries.begin() + found, entries.end(), comes_first);
+        const size_t found = std::min<size_t>(choice.count, room.entries.size());
+        std::partial_sort(room.entries.begin(), room.entries.begin() + found, room.entries.end(), comes_first);
         for (int i = 0; i < choice.count; ++i) {  // numbers that are none are not found; the caller is told by the sum
             const bool is_there = static_cast<size_t>(i) < found;
-            scores[i] = is_there ? entries[i].score : -std::numeric_limits<float>::infinity();
-            ids[i] = is_there ? entries[i].id : 0;
+            scores[i] = is_there ? room.entries[i].score : -std::numeric_limits<float>::infinity();
+            ids[i] = is_there ? room.entries[i].id : 0;
         }
     }
 };
@@ -104,13 +110,10 @@ struct Row {
 }  // namespace
 
 extern "C" void openwork_best(const Choice* choice) {
-    static thread_local std::vector<float> greatest_room, ordered_room;
-    static thread_local std::vector<Entry> entries_room;
-    auto &greatest = greatest_room, &ordered = ordered_room;
-    auto& entries = entries_room;
+    auto& room = own_room<ChoiceRoom>();
     for (int row = 0; row < choice->rows; ++row) {
         const size_t place = static_cast<size_t>(row) * choice->count;
-        Row one{*choice, greatest, ordered, entries, choice->logits + static_cast<size_t>(row) * choice->vocabulary};
+        Row one{*choice, room, choice->logits + static_cast<size_t>(row) * choice->vocabulary};
         one.find_greatest();
         choice->normaliser[row] = one.logarithm_of_sum();
         one.find_entries();

@@ -4,6 +4,7 @@
 // tests/models/test_native.py holds it equal to the model.
 
 #include "layers.h"
+#include "room.h"
 
 namespace {
 
@@ -68,7 +69,7 @@ struct Attention {
     }
 };
 
-// What the reading needs for a moment; each thread keeps its own.
+// What the reading needs for a moment.
 template <class Rows>
 struct ReadingRoom {
     Stream<Rows> stream;
@@ -115,7 +116,7 @@ struct Reader {
                                              std::pair{reading.memory_values[layer], d_v}})
                         for (int head = 0; head < heads; ++head, made += width) {
                             const size_t at = (static_cast<size_t>(sentence) * heads + head) * reading.longest + place;
-                            std::copy_n(made, width, to + at * width);
+                            keep(made, width, static_cast<typename Rows::Kept*>(to) + at * width);
                         }
             }
     }
@@ -146,7 +147,7 @@ struct Reader {
 
 template <class Rows>
 void read(const Encoder& encoder, const Reading& reading) {
-    static thread_local ReadingRoom<Rows> room;
+    auto& room = own_room<ReadingRoom<Rows>>();
     for (int first = 0, end; first < reading.sentences; first = end) {
         int64_t positions = reading.lengths[first];
         for (end = first + 1; end < reading.sentences; ++end)

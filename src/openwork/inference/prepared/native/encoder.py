@@ -10,6 +10,7 @@ from openwork.inference.prepared.caches import PreparedMemory
 from openwork.inference.prepared.layers import side_by_side
 from openwork.inference.prepared.native.building import library
 from openwork.inference.prepared.native.structures import (
+    KEPT,
     EncoderFields,
     EncoderLayerFields,
     Kept,
@@ -32,7 +33,7 @@ class NativeEncoder:
 
     def __init__(self, model: Transformer, products: ProductType) -> None:
         built = library()
-        self._kept = Kept(Layout.of(built, products))
+        self._kept, self._type = Kept(Layout.of(built, products)), KEPT[products]
         layers = [_layer(layer, self._kept) for layer in model.encoder.layers]  # type: ignore[arg-type]
         self._layers = (EncoderLayerFields * len(layers))(*layers)
         first: EncoderLayer = model.encoder.layers[0]  # type: ignore[assignment]
@@ -56,7 +57,7 @@ class NativeEncoder:
         sentences, longest, _ = x.shape
         x, lengths = x.contiguous(), lengths.contiguous()
         keys, values = (
-            torch.empty(self._fields.memory_layers, sentences, self._heads, longest, width).unbind()
+            torch.empty(self._fields.memory_layers, sentences, self._heads, longest, width, dtype=self._type).unbind()
             for width in self._widths
         )
         arrays = addresses(keys), addresses(values)

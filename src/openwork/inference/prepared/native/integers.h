@@ -27,6 +27,8 @@ inline const uint8_t* weights_of(const Product& product) { return static_cast<co
 
 // Rows as integers, each with a scale of its own: what a row becomes does not depend on the rows beside it.
 struct Rows {
+    using Kept = Bfloat;  // keys and values
+
     std::vector<int8_t> numbers;
     std::vector<float> steps;   // what one step of the integers is
     std::vector<int32_t> sums;  // of the integers of a row
@@ -44,27 +46,28 @@ struct Rows {
     }
 
     void take_row(const float* x, int row) {
-        constexpr int NO_NUMBERS = 0x99;  // infinities and NaN
-        __m512 most = _mm512_setzero_ps();
-        __mmask16 bad = 0;
-        for (int i = 0; i < width; i += LANES) {
-            const __m512 part = _mm512_maskz_loadu_ps(first_lanes(width - i), x + i);
-            bad |= _mm512_fpclass_ps_mask(part, NO_NUMBERS);
-            most = _mm512_max_ps(most, _mm512_abs_ps(part));
-        }
-        const float greatest = _mm512_reduce_max_ps(most);
+        constexpr int NOT_FINITE = 0x7F800000;  // bits from which on a number without its sign is infinite or none
+        const int whole = width / LANES * LANES;
+        const __mmask16 rest = first_lanes(width - whole);
+        const __m512i unsign = _mm512_set1_epi32(0x7FFFFFFF);
+        __m512i most = _mm512_and_si512(_mm512_maskz_loadu_epi32(rest, x + whole), unsign);
+        for (int i = 0; i < whole; i += LANES)
+            most = _mm512_max_epu32(most, _mm512_and_si512(_mm512_loadu_si512(x + i), unsign));
+        const int bits = _mm512_reduce_max_epi32(most);
+        float greatest;
+        std::memcpy(&greatest, &bits, sizeof greatest);
         const __m512 factor = _mm512_set1_ps(greatest > 0 ? 127.0f / greatest : 0.0f);
-        __m512i sum = _mm512_setzero_si512();
         int8_t* made = numbers.data() + static_cast<size_t>(row) * stride;
-        std::fill(made + width, made + stride, 0);
-        for (int i = 0; i < width; i += LANES) {
-            const __mmask16 mask = first_lanes(width - i);
-            const __m512i number = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_maskz_loadu_ps(mask, x + i), factor));
+        std::fill(made + whole, made + stride, 0);
+        __m512i sum = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_maskz_loadu_ps(rest, x + whole), factor));
+        _mm512_mask_cvtepi32_storeu_epi8(made + whole, rest, sum);
+        for (int i = 0; i < whole; i += LANES) {
+            const __m512i number = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x + i), factor));
             sum = _mm512_add_epi32(sum, number);
-            _mm512_mask_cvtepi32_storeu_epi8(made + i, mask, number);
+            _mm_storeu_si128(reinterpret_cast<__m128i*>(made + i), _mm512_cvtepi32_epi8(number));
         }
         // what is no number may not become one by being rounded
-        steps[row] = bad ? std::numeric_limits<float>::quiet_NaN() : greatest / 127.0f;
+        steps[row] = bits >= NOT_FINITE ? std::numeric_limits<float>::quiet_NaN() : greatest / 127.0f;
         sums[row] = _mm512_reduce_add_epi32(sum);
     }
 };
@@ -97,21 +100,25 @@ void multiply(const Rows& x, int first, int inputs, const uint8_t* weights, Sums
 // From sums of integers to numbers.
 inline void give(const Product& product, int panel, const Rows& x, int first, int rows, const Sums& sums, float* y,
                  After after) {
+    __mmask16 masks[4];
+    __m512 scales[4], bias[4];
     for (int part = 0; part < 4; ++part) {
         const int begin = panel + part * LANES, left = product.outputs - begin;
-        if (left <= 0) return;
-        const __mmask16 mask = first_lanes(left);
-        const __m512 scales = _mm512_maskz_loadu_ps(mask, product.scales + begin);
-        const __m512 bias = product.bias ? _mm512_maskz_loadu_ps(mask, product.bias + begin) : _mm512_setzero_ps();
-        for (int row = 0; row < rows; ++row) {
-            float* place = y + static_cast<size_t>(first + row) * product.outputs + begin;
-            const __m512i high = _mm512_load_si512(sums[row] + part * LANES);
-            const __m512i sum = _mm512_sub_epi32(high, _mm512_set1_epi32(128 * x.sums[first + row]));
-            const __m512 scale = _mm512_mul_ps(scales, _mm512_set1_ps(x.steps[first + row]));
-            __m512 made = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), scale, bias);
+        masks[part] = left > 0 ? first_lanes(left) : 0;
+        scales[part] = _mm512_maskz_loadu_ps(masks[part], product.scales + begin);
+        bias[part] = product.bias ? _mm512_maskz_loadu_ps(masks[part], product.bias + begin) : _mm512_setzero_ps();
+    }
+    for (int row = 0; row < rows; ++row) {
+        float* place = y + static_cast<size_t>(first + row) * product.outputs + panel;
+        const __m512i high = _mm512_set1_epi32(128 * x.sums[first + row]);
+        const __m512 step = _mm512_set1_ps(x.steps[first + row]);
+        for (int part = 0; part < 4; ++part) {
+            const __m512i sum = _mm512_sub_epi32(_mm512_load_si512(sums[row] + part * LANES), high);
+            __m512 made = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), _mm512_mul_ps(scales[part], step), bias[part]);
             if (after == After::rectified) made = _mm512_max_ps(_mm512_setzero_ps(), made);  // of NaN: NaN
-            if (after == After::added) made = _mm512_add_ps(made, _mm512_maskz_loadu_ps(mask, place));
-            _mm512_mask_storeu_ps(place, mask, made);
+            if (after == After::added)
+                made = _mm512_add_ps(made, _mm512_maskz_loadu_ps(masks[part], place + part * LANES));
+            _mm512_mask_storeu_ps(place + part * LANES, masks[part], made);
         }
     }
 }

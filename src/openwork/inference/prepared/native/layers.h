@@ -61,23 +61,34 @@ void softmax(float* scores, int count) {
 }
 
 // Keys or values that one head sees: of place p the vector that begins at number index[p] * unit.
+template <class Kept>
 struct Seen {
-    const float* vectors;
+    const Kept* vectors;
     const int64_t* index;
     ptrdiff_t unit;
     int width;
 
-    const float* at(int place) const { return vectors + index[place] * unit; }
+    const Kept* at(int place) const { return vectors + index[place] * unit; }
+
+    // Asks for a vector that is read soon: keys and values of many rows fill more than the second cache.
+    void ask_for(int place) const {
+        constexpr int LINE = 64 / sizeof(Kept);
+        for (int i = 0; i < width; i += LINE) __builtin_prefetch(at(place) + i);
+    }
 };
 
 // softmax(q K^T) V of one query (equation 1; 1 / sqrt(d_k) stands in the weights of the queries).
-void attend(const float* query, const Seen& keys, const Seen& values, int count, float* scores, float* found) {
+template <class Kept>
+void attend(const float* query, const Seen<Kept>& keys, const Seen<Kept>& values, int count, float* scores, float* found) {
     const int whole = keys.width / LANES * LANES, filled = values.width / LANES * LANES;
     for (int place = 0; place < count; ++place) {
-        const float* key = keys.at(place);
+        const Kept* key = keys.at(place);
+        values.ask_for(place);
         Vector parts{};
         for (int i = 0; i < whole; i += LANES) parts += load(query + i) * load(key + i);
-        scores[place] = std::inner_product(query + whole, query + keys.width, key + whole, sum_of(parts));
+        float sum = sum_of(parts);
+        for (int i = whole; i < keys.width; ++i) sum += query[i] * number(key[i]);
+        scores[place] = sum;
     }
     softmax(scores, count);
     for (int i = 0; i < filled; i += LANES) {
@@ -87,7 +98,7 @@ void attend(const float* query, const Seen& keys, const Seen& values, int count,
     }
     for (int i = filled; i < values.width; ++i) {
         found[i] = 0;
-        for (int place = 0; place < count; ++place) found[i] += values.at(place)[i] * scores[place];
+        for (int place = 0; place < count; ++place) found[i] += number(values.at(place)[i]) * scores[place];
     }
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "room.h"
 #include "structures.h"
 
 extern "C" void openwork_best(const Choice*);
@@ -14,9 +15,14 @@ extern "C" void openwork_step_int8(const Decoder*, const Step*);
 
 namespace {
 
+// What a step needs for a moment.
+struct SearchRoom {
+    std::vector<float> x, logits;
+    std::vector<int64_t> first, before;
+};
+
 // Where each hypothesis' earlier positions stand, from the places of the hypotheses that they continue.
-void follow_parents(const Continuing& one) {
-    static thread_local std::vector<int64_t> before;
+void follow_parents(const Continuing& one, std::vector<int64_t>& before) {
     if (one.position == 0) return;
     const size_t earlier = static_cast<size_t>(one.position - 1) * one.rows_before;
     before.assign(one.past_row, one.past_row + earlier);
@@ -41,13 +47,12 @@ void embed(const Continuing& one, int width, float* x) {
 using TakeStep = void (*)(const Decoder*, const Step*);
 
 void continue_with(TakeStep take_step, const Decoder& decoder, const Continuing& one) {
-    static thread_local std::vector<float> x, logits;
-    static thread_local std::vector<int64_t> first;
+    auto& [x, logits, first, before] = own_room<SearchRoom>();
     const size_t rows = one.rows, outputs = decoder.output.outputs;
     x.resize(rows * decoder.width);
     logits.resize(rows * outputs);
     first.assign(rows, 0);  // there is one sentence
-    follow_parents(one);
+    follow_parents(one, before);
     embed(one, decoder.width, x.data());
     const Step step{one.rows, one.position, one.past_rows, one.source, 0, x.data(), one.past_row, first.data(),
                     one.lengths, one.past_keys, one.past_values, one.memory_keys, one.memory_values, logits.data(),

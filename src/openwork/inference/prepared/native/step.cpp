@@ -7,10 +7,11 @@
 // In eight bits the inputs of all products are multiples of FOUR; native/transformer.py sees to that.
 
 #include "layers.h"
+#include "room.h"
 
 namespace {
 
-// What a step needs for a moment; each thread keeps its own from one step to the next.
+// What a step needs for a moment.
 template <class Rows>
 struct Room {
     Stream<Rows> stream;
@@ -23,6 +24,7 @@ struct Room {
 // A decoder at work on a step, with products of one kind.
 template <class Rows>
 struct Work {
+    using Kept = typename Rows::Kept;
     const Decoder& decoder;
     const Step& step;
     Room<Rows>& room;
@@ -37,19 +39,20 @@ struct Work {
         const size_t keys = static_cast<size_t>(decoder.heads) * d_k, values = static_cast<size_t>(decoder.heads) * d_v;
         room.stream.enter(layer.self_norm);
         room.stream.multiply(layer.project, room.made.data());
-        float *past_keys = step.past_keys[number], *past_values = step.past_values[number];
+        Kept* past_keys = static_cast<Kept*>(step.past_keys[number]);
+        Kept* past_values = static_cast<Kept*>(step.past_values[number]);
         for (int row = 0; row < rows; ++row) {
             const float* made = room.made.data() + row * (2 * keys + values);
             const int64_t own = room.index[static_cast<size_t>(row) * room.places + position(row)];
-            std::copy_n(made + keys, keys, past_keys + own * keys);
-            std::copy_n(made + 2 * keys, values, past_values + own * values);
+            keep(made + keys, static_cast<int>(keys), past_keys + own * keys);
+            keep(made + 2 * keys, static_cast<int>(values), past_values + own * values);
         }
         for (int row = 0; row < rows; ++row) {
             const float* made = room.made.data() + row * (2 * keys + values);
             const int64_t* index = room.index.data() + static_cast<size_t>(row) * room.places;
             for (int head = 0; head < decoder.heads; ++head) {
-                const Seen key{past_keys + head * d_k, index, static_cast<ptrdiff_t>(keys), d_k};
-                const Seen value{past_values + head * d_v, index, static_cast<ptrdiff_t>(values), d_v};
+                const Seen<Kept> key{past_keys + head * d_k, index, static_cast<ptrdiff_t>(keys), d_k};
+                const Seen<Kept> value{past_values + head * d_v, index, static_cast<ptrdiff_t>(values), d_v};
                 attend(made + head * d_k, key, value, position(row) + 1, room.scores.data(),
                        room.found.data() + row * values + head * d_v);
             }
@@ -61,6 +64,8 @@ struct Work {
         const int d_k = decoder.key_width, d_v = decoder.value_width, heads = decoder.heads;
         room.stream.enter(layer.cross_norm);
         room.stream.multiply(layer.query, room.made.data());
+        const Kept* memory_keys = static_cast<const Kept*>(step.memory_keys[number]);
+        const Kept* memory_values = static_cast<const Kept*>(step.memory_values[number]);
         const bool is_last = number == decoder.layers - 1;
         for (int row = 0; row < rows; ++row) {
             const size_t owner = sentence(row);
@@ -71,9 +76,9 @@ struct Work {
                 const float* query = room.made.data() + (static_cast<size_t>(row) * heads + head) * d_k;
                 if (length == 0) std::fill_n(found, d_v, 0.0f);
                 else
-                    attend(query, {step.memory_keys[number] + place * d_k, room.in_order.data(), d_k, d_k},
-                           {step.memory_values[number] + place * d_v, room.in_order.data(), d_v, d_v}, length,
-                           room.scores.data(), found);
+                    attend<Kept>(query, {memory_keys + place * d_k, room.in_order.data(), d_k, d_k},
+                                 {memory_values + place * d_v, room.in_order.data(), d_v, d_v}, length,
+                                 room.scores.data(), found);
                 if (step.attended && is_last) {
                     float* attended = step.attended + (static_cast<size_t>(row) * heads + head) * step.source;
                     std::copy_n(room.scores.data(), length, attended);
@@ -109,7 +114,7 @@ size_t widest(const Decoder& decoder) {
 
 template <class Rows>
 void decode(const Decoder& decoder, const Step& step) {
-    static thread_local Room<Rows> room;
+    auto& room = own_room<Room<Rows>>();
     const size_t rows = step.rows, width = decoder.width;
     room.stream.begin(step.rows, decoder.width, decoder.norm_first);
     std::copy_n(step.x, rows * width, room.stream.x.data());

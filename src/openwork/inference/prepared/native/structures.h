@@ -37,12 +37,12 @@ struct Step {
     const int64_t* past_row;  // (position, rows): where each row's earlier positions stand; null: in order
     const int64_t* sentence;  // of each row, where its memory stands; null: in order
     const int64_t* lengths;   // of the sentences of the memory
-    float* const* past_keys;  // of each layer (position, past row, heads * key_width)
-    float* const* past_values;
-    const float* const* memory_keys;    // of each layer (sentence, head, source, key_width)
-    const float* const* memory_values;  // of each layer (sentence, head, source, value_width)
-    float* logits;                      // (rows, outputs)
-    float* attended;                    // (rows, head, source): attention of the last layer; or null
+    void* const* past_keys;   // of each layer (position, past row, heads * key_width); float32, or in eight bits bfloat16
+    void* const* past_values;
+    const void* const* memory_keys;    // of each layer (sentence, head, source, key_width), likewise
+    const void* const* memory_values;  // of each layer (sentence, head, source, value_width)
+    float* logits;                     // (rows, outputs)
+    float* attended;                   // (rows, head, source): attention of the last layer; or null
 };
 
 struct EncoderLayer {
@@ -63,8 +63,8 @@ struct Reading {  // of sentences by the encoder
     int32_t sentences, longest;  // longest: positions that x and the memory have room for
     const float* x;              // (sentence, longest, width): embeddings with their positions
     const int64_t* lengths;
-    float* const* memory_keys;  // as in a step
-    float* const* memory_values;
+    void* const* memory_keys;  // as in a step
+    void* const* memory_values;
 };
 
 struct Continuing {  // of the hypotheses for one sentence, each by one token
@@ -77,10 +77,10 @@ struct Continuing {  // of the hypotheses for one sentence, each by one token
     const float* values;     // the log-probability of each
     int64_t* past_row;       // as in a step; this one's is made of the one of the step before, with rows_before rows
     const int64_t* lengths;
-    float* const* past_keys;
-    float* const* past_values;
-    const float* const* memory_keys;
-    const float* const* memory_values;
+    void* const* past_keys;
+    void* const* past_values;
+    const void* const* memory_keys;
+    const void* const* memory_values;
     const float* added;  // as in a choice
     float* sums;         // (rows, count): log-probabilities of the hypotheses that are continued
     int64_t* ids;        // (rows, count)

@@ -4,6 +4,7 @@ The result for a sentence does not depend on the others in the batch: in eight b
 """
 
 from copy import copy
+from functools import partial
 
 import torch
 from jaxtyping import Float, Int
@@ -16,7 +17,7 @@ from openwork.inference.prepared.native.decoder import NativeDecoder
 from openwork.inference.prepared.native.encoder import NativeEncoder
 from openwork.inference.prepared.native.sentence import NativeContinuations
 from openwork.inference.prepared.native.states import SharingState, with_room
-from openwork.inference.prepared.native.structures import FOUR, ChoiceFields
+from openwork.inference.prepared.native.structures import FOUR, KEPT, ChoiceFields
 from openwork.inference.prepared.products import ProductType
 from openwork.inference.prepared.transformer import PreparedTransformer
 from openwork.models.seq2seq import Transformer
@@ -73,6 +74,7 @@ class NativeTransformer(PreparedTransformer):
 
     def _prepare_layers(self, model: Transformer) -> None:
         self.encoder, self.decoder = NativeEncoder(model, self.products), NativeDecoder(model, self.products)
+        self.empty_past = partial(self.empty_past, dtype=KEPT[self.products])
 
     def _together(
         self, tokens: Int[Tensor, "one positions"], state: PreparedState

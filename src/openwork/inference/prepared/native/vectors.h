@@ -37,6 +37,63 @@ inline Vector load(const float* from) {
 
 inline void store(float* to, Vector numbers) { std::memcpy(to, &numbers, sizeof numbers); }
 
+// A float32 number without the lower half of its bits: how keys and values are kept beside integers of eight bits.
+struct Bfloat {
+    uint16_t bits;
+};
+
+typedef uint16_t Halves __attribute__((vector_size(OPENWORK_LANES * 2)));
+typedef uint32_t Bits __attribute__((vector_size(OPENWORK_LANES * 4)));
+
+#if OPENWORK_LANES == 16
+inline Bits widened(Halves x) { return (Bits)_mm512_cvtepu16_epi32((__m256i)x); }
+inline Halves narrowed(Bits x) { return (Halves)_mm512_cvtepi32_epi16((__m512i)x); }
+#elif OPENWORK_LANES == 8
+inline Bits widened(Halves x) { return (Bits)_mm256_cvtepu16_epi32((__m128i)x); }
+inline Halves narrowed(Bits x) {
+    return (Halves)_mm_packus_epi32(_mm256_castsi256_si128((__m256i)x), _mm256_extracti128_si256((__m256i)x, 1));
+}
+#else
+inline Bits widened(Halves x) { return (Bits)vmovl_u16((uint16x4_t)x); }
+inline Halves narrowed(Bits x) { return (Halves)vmovn_u32((uint32x4_t)x); }
+#endif
+
+inline Vector load(const Bfloat* from) {
+    Halves halves;
+    std::memcpy(&halves, from, sizeof halves);
+    return (Vector)(widened(halves) << 16);
+}
+
+// To the nearest, between two the even one; what is no number stays none.
+inline void store(Bfloat* to, Vector numbers) {
+    const Bits bits = (Bits)numbers;
+    const Bits nearest = bits + 0x7FFF + ((bits >> 16) & 1);
+    const Bits kept = (numbers == numbers ? nearest : bits | 0x400000) >> 16;
+    const Halves halves = narrowed(kept);
+    std::memcpy(to, &halves, sizeof halves);
+}
+
+// Some numbers from one place to another, and back; `count` need not fill registers.
+template <class Kept>
+void keep(const float* from, int count, Kept* to) {
+    const int whole = count / LANES * LANES;
+    for (int i = 0; i < whole; i += LANES) store(to + i, load(from + i));
+    if (whole == count) return;
+    float some[LANES] = {};
+    Kept made[LANES];
+    std::memcpy(some, from + whole, (count - whole) * sizeof *from);
+    store(made, load(some));
+    std::memcpy(to + whole, made, (count - whole) * sizeof *to);
+}
+
+inline float number(float kept) { return kept; }
+inline float number(Bfloat kept) {
+    const uint32_t bits = static_cast<uint32_t>(kept.bits) << 16;
+    float made;
+    std::memcpy(&made, &bits, sizeof made);
+    return made;
+}
+
 inline Vector all(float number) { return Vector{} + number; }
 
 // Of each lane the greater; where one is not a number, the second.
