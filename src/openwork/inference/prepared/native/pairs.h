@@ -21,7 +21,7 @@ namespace integers {
 constexpr int PARTS = 2;              // registers of outputs
 constexpr int PANEL = PARTS * LANES;  // outputs that are computed together
 constexpr int GROUP = 2;              // inputs whose products are added up at once
-constexpr int TALL = LANES == 8 ? 5 : 8;  // rows that are computed together
+constexpr int TALL = LANES == 8 ? 6 : 8;  // rows that are computed together
 constexpr int TOGETHER = 32 * TALL;       // rows for which the weights are read once
 
 // [outputs / PANEL][inputs / GROUP][PANEL][GROUP]
