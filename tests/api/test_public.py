@@ -27,6 +27,7 @@ TINY = {
     "training.warmup": 1, "training.cooldown": 0, "training.validate_every": 2, "training.validation_sentences": 2,
     "training.average": 1,
 }  # fmt: skip
+SMALL = {key: value for key, value in TINY.items() if not key.startswith(("text.", "data."))}
 
 
 def package(name: str) -> ModuleType:
@@ -72,9 +73,12 @@ def test_every_public_name_says_what_it_is(name: str) -> None:
 
 @pytest.mark.slow
 def test_the_examples_run(en_de: Path, trained: Callable[[Task], openwork.TrainedModel], tmp_path: Path) -> None:
+    sentences = tmp_path / "sentences"
+    sentences.write_text("a b\nc d e\n")
     names = {
-        "openwork": openwork, "en_de": en_de, "translator": openwork.load(en_de), "folder": tmp_path / "run",
-        "tiny": TINY, "classifier": trained("classify"), "tagger": trained("tag"), "answerer": trained("answer"),
+        "openwork": openwork, "en_de": en_de, "translator": openwork.load(en_de), "folder": tmp_path,
+        "tiny": TINY, "small": SMALL, "sentences": sentences,
+        "classifier": trained("classify"), "tagger": trained("tag"), "answerer": trained("answer"),
         "filler": trained("fill"), "language_model": trained("language-model"), "embedder": trained("embed"),
     }  # fmt: skip
     finder, runner, tried = (

@@ -9,6 +9,7 @@ import numpy as np
 
 from openwork.api.attention import AttentionReport
 from openwork.api.captioning import Captioner, Transcriber
+from openwork.api.derived import Derivable
 from openwork.api.explanation import Explanation
 from openwork.api.searched import SearchedText
 from openwork.api.texts import as_path, each_best, is_file, like, many, many_pictures, pairs, watched
@@ -33,7 +34,7 @@ Texts = list[str] | tuple[str, ...] | Iterator[str]
 LENGTH = 50  # the default maximum of pieces in a continuation
 
 
-class Translator(TrainedModel):
+class Translator(Derivable):
     """A model that generates a target from a source: translations, summaries, dates."""
 
     @overload

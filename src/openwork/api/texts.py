@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from openwork.base.errors import UsageError
-from openwork.base.lines import OnProgress, ignore_progress
+from openwork.base.lines import OnProgress, Report, ignore_progress
 from openwork.data.records import Pair
 
 Result = TypeVar("Result")
@@ -89,6 +89,15 @@ def watched(total: int, what: str, *, progress: bool) -> Iterator[OnProgress]:
 
     with shown(total, what) as advanced:
         yield advanced
+
+
+def reported(*, progress: bool) -> Report:
+    """What takes lines about the work: it shows them if `progress`."""
+    if not progress:
+        return ignore_report
+    from openwork.cli.terminal import report
+
+    return report
 
 
 def ignore_report(line: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from openwork.api.models import TrainedModel, load
-from openwork.api.texts import as_path, ignore_report
+from openwork.api.texts import as_path, ignore_report, reported
 from openwork.base.errors import UsageError
 from openwork.base.messages import find_language
 from openwork.base.toml import write_value
@@ -17,6 +17,7 @@ from openwork.machine.processes import join
 from openwork.runs.compared.comparison import runs_page
 from openwork.runs.compared.found import read_runs
 from openwork.runs.file.resolve import resolve
+from openwork.runs.file.settings import RunSettings
 from openwork.runs.length import MinutesBudget
 from openwork.runs.train import train_bundle
 from openwork.training.progress import Validation
@@ -74,7 +75,7 @@ def train(
     UsageError, ConfigError or DataError for mistakes in the arguments, the settings or the data. Ctrl-C saves the run
     and raises KeyboardInterrupt.
 
-    >>> run = openwork.train(corpus="copy", out=folder, set=tiny, progress=False)
+    >>> run = openwork.train(corpus="copy", out=folder / "run", set=tiny, progress=False)
     >>> run.steps
     2
     """
@@ -87,19 +88,28 @@ def train(
     if corpus is not None:
         data["corpus"] = corpus
     given: dict[str, Any] = {"data": data} if data else {}
-    assignments = [f"{key}={write_value(value)}" for key, value in (set or {}).items()]
-    report, observers = ignore_report, []
+    report = reported(progress=progress)
+    settings = resolve(None if run_file is None else as_path(run_file), assignments_of(set), given, report).settings
+    return run_training(settings, folder, minutes, progress=progress)
+
+
+def assignments_of(set: Mapping[str, Any] | None) -> list[str]:
+    """Settings by their keys as the command line has them."""
+    return [f"{key}={write_value(value)}" for key, value in (set or {}).items()]
+
+
+def run_training(settings: RunSettings, folder: Path, minutes: float | None, *, progress: bool) -> Run:
+    """Trains with these settings, or goes on, and shows how far it is; Ctrl-C raises KeyboardInterrupt."""
+    observers = []
     if progress:
         from openwork.cli.terminal import progress_console
-        from openwork.cli.terminal import report as report_line
         from openwork.training.observers.console import console_observer
 
-        report, observers = report_line, [console_observer(progress_console())]
-    settings = resolve(None if run_file is None else as_path(run_file), assignments, given, report).settings
+        observers = [console_observer(progress_console())]
     budget = None if minutes is None else MinutesBudget(minutes)
     joined = join(end_process)
     observers = observers if joined.is_first else []
-    report = report if joined.is_first else ignore_report
+    report = reported(progress=progress) if joined.is_first else ignore_report
     result = train_bundle(settings, folder, report, observers, budget=budget, processes=joined)
     if result.bundle is None:
         raise KeyboardInterrupt

@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 
 from typer import Argument, Option
 
-from openwork.base.errors import UsageError
 from openwork.base.limits import HYPOTHESES, LENGTH
 from openwork.cli.options import EXPORTS, IMPORTS, Bundle, Overwrite, check_form, given
 from openwork.cli.terminal import report
@@ -133,24 +132,9 @@ def prune(
 
     openwork prune multi30k --corpus multi30k-en-de --decoder-layers 1 --vocabulary --out small
     """
+    from openwork.runs.pruning.prune import PrunedSizes, judging_pairs, prune_bundle
     from openwork.runs.usable import usable_bundle
 
-    wanted = given(what)
-    if not wanted:
-        raise UsageError(
-            "nothing was named that should go",
-            hint="such as --decoder-layers 1, --heads 2 or --vocabulary",
-            code="U175",
-        )
-    if corpus is None and (source is None or target is None):
-        raise UsageError(
-            "parts are judged by pairs, and none were named",
-            hint="give --source and --target, or --corpus NAME",
-            code="U176",
-        )
-    folder = usable_bundle(bundle)
-    from openwork.runs.pruning.prune import PrunedSizes, prune_bundle
-    from openwork.runs.synthetic.corpus import corpus_of
-
-    prune_bundle(folder, PrunedSizes(**wanted), corpus_of(corpus, source, target), out, report, overwrite=overwrite)
+    sizes, pairs = PrunedSizes.of(given(what)), judging_pairs(corpus, source, target)
+    prune_bundle(usable_bundle(bundle), sizes, pairs, out, report, overwrite=overwrite)
     report(f"done: {out}")

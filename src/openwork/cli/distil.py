@@ -8,7 +8,6 @@ from typer import Option
 
 from openwork.base.errors import UsageError
 from openwork.base.limits import LENGTH
-from openwork.base.outputs import PAIRS, check_new_folder, is_run
 from openwork.cli.options import NAME_ONE, Assignments, DecodingOptions, NamesBundle, given
 from openwork.cli.terminal import print_lines, report
 from openwork.cli.train import LengthOptions, check_length, set_keys, train_for, train_settings
@@ -63,49 +62,16 @@ def distill(
 
     openwork distill en-de --from-bundle pruned --source train.en --out small
     """
-    from openwork.cli.progress import progress
-    from openwork.runs.synthetic.corpus import corpus_of
-    from openwork.runs.usable import usable_bundle
-
     if not teacher.bundle:
         raise UsageError("no bundle was named", hint=NAME_ONE, code="U032")
     check_length(length)
     if length.rehearse is not None:
         raise UsageError("--rehearse goes with train", hint="leave it out", code="U167")
-    needs_target = teacher.nearest > 1 or teacher.level == "word"
-    if needs_target and sentences.corpus is None and sentences.target is None:
-        raise UsageError(
-            "--nearest and --level word need the targets of the corpus",
-            hint="name them with --target",
-            code="U168",
-        )
-    corpus = corpus_of(sentences.corpus, sentences.source, sentences.target)
-    check_new_folder(out, [*teacher.bundle, *corpus.reads], is_own=_is_students)
-    paths = [usable_bundle(bundle) for bundle in teacher.bundle]
+    from openwork.cli.progress import progress
+    from openwork.runs.synthetic.teaching import Teaching
 
-    from openwork.bundles.bundle import load_bundle
-    from openwork.runs.folder import RunFolder
-    from openwork.runs.synthetic.distillation import distillation_plan
-    from openwork.runs.synthetic.student import languages_of_bundle, student_of, vocabulary_of
-    from openwork.runs.synthetic.translated import write_pairs
-
-    bundle = load_bundle(paths[0])
-    pairs = RunFolder(out).teacher
-    data: dict[str, Any] = {**languages_of_bundle(bundle), **_validation(sentences)}
-    if teacher.level == "word":
-        data |= {key: str(value) for key, value in given(sentences).items() if key in ("source", "target", "corpus")}
-    else:
-        plan = distillation_plan(paths, teacher.nearest, teacher.precision)
-        print_lines(write_pairs(plan, corpus, pairs, report, progress).lines())
-        data |= {"source": str(pairs / "source.txt"), "target": str(pairs / "target.txt")}
-    sections: dict[str, Any] = {"data": data}
-    if teacher.from_bundle is not None:
-        sections["fine_tuning"] = {"from_bundle": str(teacher.from_bundle)}
-    else:
-        sections["text"] = vocabulary_of(paths[0], bundle)
-        sections["model"] = student_of(bundle.settings.model, bundle.tokenizers.sizes)
-    if teacher.level != "sequence":
-        sections["distillation"] = {"teachers": [str(path) for path in paths]}
+    teaching = Teaching(tuple(teacher.bundle), teacher.level, teacher.nearest, teacher.precision, teacher.from_bundle)
+    sections = teaching.sections(given(sentences), out, report, progress)
     _train(out, sections, assignments or [], length)
 
 
@@ -154,14 +120,3 @@ def _train(out: Path, sections: dict[str, Any], assignments: list[str], length: 
         train_for(length.minutes, settings, out, set_keys(assignments), 1)
     else:
         train_settings(settings, out, 1)
-
-
-def _is_students(out: Path) -> bool:
-    """Whether the folder has the run of a student, or what one is about to learn from."""
-    return is_run(out) or PAIRS.is_at(out / "teacher")
-
-
-def _validation(sentences: SentenceOptions) -> dict[str, str]:
-    if sentences.valid_source is None and sentences.valid_target is None:
-        return {} if sentences.corpus is None else {"valid_corpus": sentences.corpus}
-    return {key: str(value) for key, value in given(sentences).items() if key.startswith("valid_")}

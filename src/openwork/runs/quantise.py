@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 from openwork import __version__
+from openwork.base.errors import UsageError
 from openwork.base.outputs import BUNDLE, check_folder
 from openwork.bundles.bundle import load_bundle, write_bundle
 from openwork.bundles.folder import WEIGHTS, whole_bundle
@@ -20,6 +22,8 @@ def quantise_bundle(
 
     Its examples are what it translates itself. `overwrite` allows a folder that holds another bundle.
     """
+    if kind not in get_args(StoredType):
+        raise UsageError(f"{kind!r} is no type for the weights of a file", hint="bfloat16, int8 or int4", code="U181")
     check_folder(out, BUNDLE, [folder], overwrite=overwrite)
     bundle = load_bundle(folder)
     before = model_weights(bundle.model)

@@ -65,7 +65,7 @@ class PreparedTransformer:
     def __init__(self, model: Transformer, products: ProductType = "float32") -> None:
         self.products = products
         self.source_embedding, self.source_positions = model.source_embedding, model.source_positions
-        self.empty_past: Callable[[int, int], Past] = partial(empty_past, list(model.decoder.layers))  # type: ignore[arg-type]
+        self.empty_past: Callable[..., Past] = partial(empty_past, list(model.decoder.layers))  # type: ignore[arg-type]
         self.table, self.scale = model.target_embedding.table.weight.detach(), model.target_embedding.scale
         self.target_positions = model.target_positions
         self._prepare_layers(model)

@@ -6,9 +6,10 @@ corpus uses. A pruned model is worse until it is trained on.
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -32,7 +33,7 @@ from openwork.runs.pruning.importance import unit_importance
 from openwork.runs.pruning.layers import with_layers
 from openwork.runs.pruning.units import with_feedforward, with_heads
 from openwork.runs.pruning.vocabulary import with_vocabulary
-from openwork.runs.synthetic.corpus import Corpus
+from openwork.runs.synthetic.corpus import Corpus, corpus_of
 from openwork.text.pair import TokenizerPair
 from openwork.training.batches.batch import TensorBatch, to_tensors
 from openwork.training.loss import batch_loss
@@ -52,6 +53,37 @@ class PrunedSizes:
     heads: int | None = None
     feedforward: int | None = None
     vocabulary: bool = False
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> "PrunedSizes":
+        """The sizes that are given by name. UsageError for none, and for others."""
+        if not given:
+            raise UsageError(
+                "nothing was named that should go",
+                hint="such as --decoder-layers 1, --heads 2 or --vocabulary",
+                code="U175",
+            )
+        counts = [field.name for field in fields(cls) if field.name != "vocabulary"]
+        for name, value in given.items():
+            is_count = name in counts and isinstance(value, int) and value >= 1 and not isinstance(value, bool)
+            if not is_count and not (name == "vocabulary" and isinstance(value, bool)):
+                raise UsageError(
+                    f"{name}={value!r} is no size of a pruned model",
+                    hint=f"numbers from 1 on for {', '.join(counts)}; True for vocabulary",
+                    code="U180",
+                )
+        return cls(**given)
+
+
+def judging_pairs(name: str | None, source: Path | None, target: Path | None) -> Corpus:
+    """The pairs by which parts are judged: of a corpus by name, or of two files. UsageError without any."""
+    if name is None and (source is None or target is None):
+        raise UsageError(
+            "parts are judged by pairs, and none were named",
+            hint="give --source and --target, or --corpus NAME",
+            code="U176",
+        )
+    return corpus_of(name, source, target)
 
 
 def prune_bundle(
