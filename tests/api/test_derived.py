@@ -56,12 +56,12 @@ def test_a_pruned_model_is_that_of_the_command(translator: openwork.Translator, 
 def test_a_student_is_that_of_the_command(
     translator: openwork.Translator, en_de: Path, tmp_path: Path, level: Any
 ) -> None:
-    run = translator.distill(corpus="copy", out=tmp_path / "own", level=level, set=SMALL, progress=False)
+    student = translator.distill(corpus="copy", out=tmp_path / "own", level=level, set=SMALL, progress=False)
     settings = [part for key, value in SMALL.items() for part in ("--set", f"{key}={value}")]
     options = ("--corpus", "copy", "--level", level, *settings)
     assert run_command("distill", str(en_de), *options, "--out", str(tmp_path / "other")) == 0
     assert weights(tmp_path / "own" / "bundle") == weights(tmp_path / "other" / "bundle")
-    assert run.load().settings.model == openwork.load(tmp_path / "other").settings.model
+    assert student.settings.model == openwork.load(tmp_path / "other").settings.model
 
 
 @pytest.mark.slow

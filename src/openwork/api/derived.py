@@ -4,14 +4,11 @@ import os
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Self
 
 from openwork.api.texts import as_path, reported, watched
 from openwork.api.trained import TrainedModel
 from openwork.runs.usable import usable_bundle
-
-if TYPE_CHECKING:
-    from openwork.api.training import Run
 
 PathLike = str | os.PathLike[str]
 
@@ -30,8 +27,8 @@ class Derivable(TrainedModel):
         set: Mapping[str, Any] | None = None,
         minutes: float | None = None,
         progress: bool = True,
-    ) -> "Run":
-        """Trains a small, fast student that translates as this model does; an unfinished run in `out` is continued.
+    ) -> Self:
+        """Trains a small, fast student that translates as this model does; what is unfinished in `out` continues.
 
         Args:
             out: the folder of the student's run.
@@ -45,11 +42,11 @@ class Derivable(TrainedModel):
 
         UsageError without sentences, or for a folder with something else; otherwise as `openwork.train`.
 
-        >>> run = translator.distill(corpus="copy", out=folder / "student", set=small, progress=False)
-        >>> run.steps
-        2
+        >>> student = translator.distill(corpus="copy", out=folder / "student", set=small, progress=False)
+        >>> student.settings.model.decoder_layers
+        1
         """
-        from openwork.api.training import assignments_of, run_training
+        from openwork.api.running import assignments_of, run_training
         from openwork.runs.file.resolve import resolve
         from openwork.runs.synthetic.teaching import Teaching
 
@@ -61,7 +58,8 @@ class Derivable(TrainedModel):
         teaching = Teaching((self.path,), level)
         sections = teaching.sections(data, as_path(out), report, partial(watched, progress=progress))
         settings = resolve(None, assignments_of(set), sections, report).settings
-        return run_training(settings, as_path(out), minutes, progress=progress)
+        run_training(settings, as_path(out), minutes, progress=progress)
+        return self._another(as_path(out))
 
     def prune(
         self,
@@ -72,7 +70,7 @@ class Derivable(TrainedModel):
         corpus: str | None = None,
         progress: bool = False,
         **sizes: int | bool,
-    ) -> TrainedModel:
+    ) -> Self:
         """Writes this Transformer without the layers, heads, rows or pieces that matter least, and loads it.
 
         Args:
@@ -92,13 +90,12 @@ class Derivable(TrainedModel):
         >>> pruned.settings.model.feedforward_width
         8
         """
-        from openwork.api.models import load
         from openwork.runs.pruning.prune import PrunedSizes, judging_pairs, prune_bundle
 
         files = [None if file is None else as_path(file) for file in (source, target)]
         pairs = judging_pairs(corpus, *files)
         prune_bundle(usable_bundle(self.path), PrunedSizes.of(sizes), pairs, as_path(out), reported(progress=progress))
-        return load(out)
+        return self._another(as_path(out))
 
     def backtranslate(
         self,

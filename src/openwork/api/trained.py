@@ -2,10 +2,11 @@
 
 import os
 from pathlib import Path
+from typing import Self
 
 from openwork.api.texts import as_path, reported
 from openwork.base.messages import find_language
-from openwork.bundles.bundle import Bundle
+from openwork.bundles.bundle import Bundle, load_bundle
 from openwork.bundles.quantised import StoredType
 from openwork.bundles.settings import BundleSettings
 from openwork.cost.model_map.family import map_page
@@ -13,6 +14,7 @@ from openwork.cost.model_map.maps import map_of
 from openwork.inspection.page import in_a_frame
 from openwork.models.interfaces import count_weights
 from openwork.models.presets import BASE
+from openwork.runs.usable import usable_bundle
 
 
 class TrainedModel:
@@ -27,7 +29,7 @@ class TrainedModel:
         """The settings of model and search, and the languages."""
         return self.bundle.settings
 
-    def quantise(self, to: StoredType, *, out: str | os.PathLike[str], progress: bool = False) -> "TrainedModel":
+    def quantise(self, to: StoredType, *, out: str | os.PathLike[str], progress: bool = False) -> Self:
         """Writes this model with its weights in fewer bits, and loads it.
 
         Args:
@@ -41,12 +43,14 @@ class TrainedModel:
         >>> type(small) is type(translator)
         True
         """
-        from openwork.api.models import load
         from openwork.runs.quantise import quantise_bundle
-        from openwork.runs.usable import usable_bundle
 
         quantise_bundle(usable_bundle(self.path), to, as_path(out), reported(progress=progress))
-        return load(out)
+        return self._another(as_path(out))
+
+    def _another(self, path: Path) -> Self:
+        """The model of the same kind at another path."""
+        return type(self)(load_bundle(usable_bundle(path)), path)
 
     def __repr__(self) -> str:
         languages = [self.settings.source_language, self.settings.target_language]

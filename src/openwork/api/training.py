@@ -7,19 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from openwork.api.models import TrainedModel, load
-from openwork.api.texts import as_path, ignore_report, reported
+from openwork.api.running import assignments_of, run_training
+from openwork.api.texts import as_path, reported
 from openwork.base.errors import UsageError
 from openwork.base.messages import find_language
-from openwork.base.toml import write_value
-from openwork.cli.train import end_process
 from openwork.inspection.page import in_a_frame
-from openwork.machine.processes import join
 from openwork.runs.compared.comparison import runs_page
 from openwork.runs.compared.found import read_runs
 from openwork.runs.file.resolve import resolve
-from openwork.runs.file.settings import RunSettings
-from openwork.runs.length import MinutesBudget
-from openwork.runs.train import train_bundle
 from openwork.training.progress import Validation
 
 PathLike = str | os.PathLike[str]
@@ -90,27 +85,5 @@ def train(
     given: dict[str, Any] = {"data": data} if data else {}
     report = reported(progress=progress)
     settings = resolve(None if run_file is None else as_path(run_file), assignments_of(set), given, report).settings
-    return run_training(settings, folder, minutes, progress=progress)
-
-
-def assignments_of(set: Mapping[str, Any] | None) -> list[str]:
-    """Settings by their keys as the command line has them."""
-    return [f"{key}={write_value(value)}" for key, value in (set or {}).items()]
-
-
-def run_training(settings: RunSettings, folder: Path, minutes: float | None, *, progress: bool) -> Run:
-    """Trains with these settings, or goes on, and shows how far it is; Ctrl-C raises KeyboardInterrupt."""
-    observers = []
-    if progress:
-        from openwork.cli.terminal import progress_console
-        from openwork.training.observers.console import console_observer
-
-        observers = [console_observer(progress_console())]
-    budget = None if minutes is None else MinutesBudget(minutes)
-    joined = join(end_process)
-    observers = observers if joined.is_first else []
-    report = reported(progress=progress) if joined.is_first else ignore_report
-    result = train_bundle(settings, folder, report, observers, budget=budget, processes=joined)
-    if result.bundle is None:
-        raise KeyboardInterrupt
-    return Run(folder, result.progress.step, tuple(result.progress.validations))
+    progressed = run_training(settings, folder, minutes, progress=progress)
+    return Run(folder, progressed.step, tuple(progressed.validations))
