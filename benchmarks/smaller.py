@@ -46,7 +46,8 @@ def main() -> None:
         seconds = found["seconds"]
         found["times_as_fast"] = {way: round(first["seconds"][way] / seconds[way], 2) for way in seconds}
         print(label, found)
-    command = f"python benchmarks/smaller.py {asked.name} --corpus {asked.corpus} {' '.join(folders)}"
+    corpus = asked.corpus if asked.split == "test" else f"{asked.corpus} --split {asked.split}"
+    command = f"python benchmarks/smaller.py {asked.name} --corpus {corpus} {' '.join(folders)}"
     add_result(RESULTS, asked.name, command, {"sentences": len(sources), "bundles": measured})
 
 
