@@ -119,22 +119,22 @@ double norms(int width) {
 }
 
 // As they are kept, and what is kept of them.
-template <class Kept>
-std::vector<Kept> kept(std::vector<float>& numbers) {
-    std::vector<Kept> made(numbers.size());
+template <class Cached>
+std::vector<Cached> kept(std::vector<float>& numbers) {
+    std::vector<Cached> made(numbers.size());
     keep(numbers.data(), int(numbers.size()), made.data());
     for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = number(made[i]);
     return made;
 }
 
-template <class Kept>
+template <class Cached>
 double attention(int count, int width) {
     auto query = numbers(width), keys = numbers(size_t(count) * width), values = numbers(size_t(count) * width);
-    const auto kept_keys = kept<Kept>(keys), kept_values = kept<Kept>(values);
+    const auto kept_keys = kept<Cached>(keys), kept_values = kept<Cached>(values);
     std::vector<int64_t> order(count);
     std::iota(order.begin(), order.end(), 0);
     std::vector<float> scores(count + LANES), found(width);
-    attend<Kept>(query.data(), {kept_keys.data(), order.data(), width, width},
+    attend<Cached>(query.data(), {kept_keys.data(), order.data(), width, width},
                  {kept_values.data(), order.data(), width, width}, count, scores.data(), found.data());
     std::vector<double> weights(count), wanted(width);
     double sum = 0, worst = 0;

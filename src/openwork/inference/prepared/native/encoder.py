@@ -10,7 +10,7 @@ from openwork.inference.prepared.caches import PreparedMemory
 from openwork.inference.prepared.layers import side_by_side
 from openwork.inference.prepared.native.building import library
 from openwork.inference.prepared.native.structures import (
-    KEPT,
+    CACHE_TYPES,
     EncoderFields,
     EncoderLayerFields,
     Kept,
@@ -33,7 +33,7 @@ class NativeEncoder:
 
     def __init__(self, model: Transformer, products: ProductType) -> None:
         built = library()
-        self._kept, self._type = Kept(Layout.of(built, products)), KEPT[products]
+        self._kept, self._type = Kept(Layout.of(built, products)), CACHE_TYPES[products]
         layers = [_layer(layer, self._kept) for layer in model.encoder.layers]  # type: ignore[arg-type]
         self._layers = (EncoderLayerFields * len(layers))(*layers)
         first: EncoderLayer = model.encoder.layers[0]  # type: ignore[assignment]

@@ -31,7 +31,7 @@ constexpr int TOGETHER = 72 * TALL;       // rows for which the weights are read
 
 // Rows as the products take them: as they are.
 struct Rows {
-    using Kept = float;  // keys and values
+    using Cached = float;  // keys and values
 
     const float* numbers = nullptr;
 

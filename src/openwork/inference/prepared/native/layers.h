@@ -61,28 +61,29 @@ void softmax(float* scores, int count) {
 }
 
 // Keys or values that one head sees: of place p the vector that begins at number index[p] * unit.
-template <class Kept>
+template <class Cached>
 struct Seen {
-    const Kept* vectors;
+    const Cached* vectors;
     const int64_t* index;
     ptrdiff_t unit;
     int width;
 
-    const Kept* at(int place) const { return vectors + index[place] * unit; }
+    const Cached* at(int place) const { return vectors + index[place] * unit; }
 
     // Asks for a vector that is read soon: keys and values of many rows fill more than the second cache.
     void ask_for(int place) const {
-        constexpr int LINE = 64 / sizeof(Kept);
+        constexpr int LINE = 64 / sizeof(Cached);
         for (int i = 0; i < width; i += LINE) __builtin_prefetch(at(place) + i);
     }
 };
 
 // softmax(q K^T) V of one query (equation 1; 1 / sqrt(d_k) stands in the weights of the queries).
-template <class Kept>
-void attend(const float* query, const Seen<Kept>& keys, const Seen<Kept>& values, int count, float* scores, float* found) {
+template <class Cached>
+void attend(const float* query, const Seen<Cached>& keys, const Seen<Cached>& values, int count, float* scores,
+            float* found) {
     const int whole = keys.width / LANES * LANES, filled = values.width / LANES * LANES;
     for (int place = 0; place < count; ++place) {
-        const Kept* key = keys.at(place);
+        const Cached* key = keys.at(place);
         values.ask_for(place);
         Vector parts{};
         for (int i = 0; i < whole; i += LANES) parts += load(query + i) * load(key + i);

@@ -24,7 +24,7 @@ struct Room {
 // A decoder at work on a step, with products of one kind.
 template <class Rows>
 struct Work {
-    using Kept = typename Rows::Kept;
+    using Cached = typename Rows::Cached;
     const Decoder& decoder;
     const Step& step;
     Room<Rows>& room;
@@ -39,8 +39,8 @@ struct Work {
         const size_t keys = static_cast<size_t>(decoder.heads) * d_k, values = static_cast<size_t>(decoder.heads) * d_v;
         room.stream.enter(layer.self_norm);
         room.stream.multiply(layer.project, room.made.data());
-        Kept* past_keys = static_cast<Kept*>(step.past_keys[number]);
-        Kept* past_values = static_cast<Kept*>(step.past_values[number]);
+        Cached* past_keys = static_cast<Cached*>(step.past_keys[number]);
+        Cached* past_values = static_cast<Cached*>(step.past_values[number]);
         for (int row = 0; row < rows; ++row) {
             const float* made = room.made.data() + row * (2 * keys + values);
             const int64_t own = room.index[static_cast<size_t>(row) * room.places + position(row)];
@@ -51,8 +51,8 @@ struct Work {
             const float* made = room.made.data() + row * (2 * keys + values);
             const int64_t* index = room.index.data() + static_cast<size_t>(row) * room.places;
             for (int head = 0; head < decoder.heads; ++head) {
-                const Seen<Kept> key{past_keys + head * d_k, index, static_cast<ptrdiff_t>(keys), d_k};
-                const Seen<Kept> value{past_values + head * d_v, index, static_cast<ptrdiff_t>(values), d_v};
+                const Seen<Cached> key{past_keys + head * d_k, index, static_cast<ptrdiff_t>(keys), d_k};
+                const Seen<Cached> value{past_values + head * d_v, index, static_cast<ptrdiff_t>(values), d_v};
                 attend(made + head * d_k, key, value, position(row) + 1, room.scores.data(),
                        room.found.data() + row * values + head * d_v);
             }
@@ -64,8 +64,8 @@ struct Work {
         const int d_k = decoder.key_width, d_v = decoder.value_width, heads = decoder.heads;
         room.stream.enter(layer.cross_norm);
         room.stream.multiply(layer.query, room.made.data());
-        const Kept* memory_keys = static_cast<const Kept*>(step.memory_keys[number]);
-        const Kept* memory_values = static_cast<const Kept*>(step.memory_values[number]);
+        const Cached* memory_keys = static_cast<const Cached*>(step.memory_keys[number]);
+        const Cached* memory_values = static_cast<const Cached*>(step.memory_values[number]);
         const bool is_last = number == decoder.layers - 1;
         for (int row = 0; row < rows; ++row) {
             const size_t owner = sentence(row);
@@ -76,7 +76,7 @@ struct Work {
                 const float* query = room.made.data() + (static_cast<size_t>(row) * heads + head) * d_k;
                 if (length == 0) std::fill_n(found, d_v, 0.0f);
                 else
-                    attend<Kept>(query, {memory_keys + place * d_k, room.in_order.data(), d_k, d_k},
+                    attend<Cached>(query, {memory_keys + place * d_k, room.in_order.data(), d_k, d_k},
                                  {memory_values + place * d_v, room.in_order.data(), d_v, d_v}, length,
                                  room.scores.data(), found);
                 if (step.attended && is_last) {

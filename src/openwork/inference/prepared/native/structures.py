@@ -17,7 +17,7 @@ FOUR = 4
 TILE = 64
 """As in tiles.h: bytes of a tile's row."""
 
-KEPT: dict[ProductType, torch.dtype] = {"float32": torch.float32, "int8": torch.bfloat16}
+CACHE_TYPES: dict[ProductType, torch.dtype] = {"float32": torch.float32, "int8": torch.bfloat16}
 """The type of keys and values beside products of each type."""
 
 UNSIGNED = 128

@@ -17,7 +17,7 @@ from openwork.inference.prepared.native.decoder import NativeDecoder
 from openwork.inference.prepared.native.encoder import NativeEncoder
 from openwork.inference.prepared.native.sentence import NativeContinuations
 from openwork.inference.prepared.native.states import SharingState, with_room
-from openwork.inference.prepared.native.structures import FOUR, KEPT, ChoiceFields
+from openwork.inference.prepared.native.structures import CACHE_TYPES, FOUR, ChoiceFields
 from openwork.inference.prepared.products import ProductType
 from openwork.inference.prepared.transformer import PreparedTransformer
 from openwork.models.seq2seq import Transformer
@@ -74,7 +74,7 @@ class NativeTransformer(PreparedTransformer):
 
     def _prepare_layers(self, model: Transformer) -> None:
         self.encoder, self.decoder = NativeEncoder(model, self.products), NativeDecoder(model, self.products)
-        self.empty_past = partial(self.empty_past, dtype=KEPT[self.products])
+        self.empty_past = partial(self.empty_past, dtype=CACHE_TYPES[self.products])
 
     def _together(
         self, tokens: Int[Tensor, "one positions"], state: PreparedState

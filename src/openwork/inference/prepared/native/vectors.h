@@ -74,13 +74,13 @@ inline void store(Bfloat* to, Vector numbers) {
 }
 
 // Some numbers from one place to another, and back; `count` need not fill registers.
-template <class Kept>
-void keep(const float* from, int count, Kept* to) {
+template <class Cached>
+void keep(const float* from, int count, Cached* to) {
     const int whole = count / LANES * LANES;
     for (int i = 0; i < whole; i += LANES) store(to + i, load(from + i));
     if (whole == count) return;
     float some[LANES] = {};
-    Kept made[LANES];
+    Cached made[LANES];
     std::memcpy(some, from + whole, (count - whole) * sizeof *from);
     store(made, load(some));
     std::memcpy(to + whole, made, (count - whole) * sizeof *to);
