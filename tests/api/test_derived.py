@@ -95,9 +95,9 @@ def test_what_is_missing_or_unknown_is_refused(
     given: Any = unknown
     with pytest.raises(UsageError, match="parts are judged by pairs"):
         translator.prune(source=sentences, out=out, heads=1)
-    with pytest.raises(UsageError, match="'nothing' is no type for the weights"):
+    with pytest.raises(UsageError, match="unknown number type 'nothing'"):
         translator.quantise(given, out=out)
-    with pytest.raises(UsageError, match="'nothing' is nothing that a student learns"):
+    with pytest.raises(UsageError, match="unknown level 'nothing'"):
         translator.distill(source=sentences, out=out, level=given)
     with pytest.raises(UsageError, match="need the targets of the corpus"):
         translator.distill(source=sentences, out=out, level="word")

@@ -4,11 +4,14 @@ import os
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from openwork.api.texts import as_path, reported, watched
 from openwork.api.trained import TrainedModel
 from openwork.runs.usable import usable_bundle
+
+if TYPE_CHECKING:
+    from openwork.runs.synthetic.teaching import Level
 
 PathLike = str | os.PathLike[str]
 
@@ -23,7 +26,7 @@ class Derivable(TrainedModel):
         source: PathLike | None = None,
         target: PathLike | None = None,
         corpus: str | None = None,
-        level: Literal["sequence", "word", "both"] = "both",
+        level: "Level" = "both",
         set: Mapping[str, Any] | None = None,
         minutes: float | None = None,
         progress: bool = True,

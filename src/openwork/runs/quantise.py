@@ -23,7 +23,7 @@ def quantise_bundle(
     Its examples are what it translates itself. `overwrite` allows a folder that holds another bundle.
     """
     if kind not in get_args(StoredType):
-        raise UsageError(f"{kind!r} is no type for the weights of a file", hint="bfloat16, int8 or int4", code="U181")
+        raise UsageError(f"unknown number type {kind!r}", hint="use bfloat16, int8 or int4", code="U181")
     check_folder(out, BUNDLE, [folder], overwrite=overwrite)
     bundle = load_bundle(folder)
     before = model_weights(bundle.model)

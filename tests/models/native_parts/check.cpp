@@ -122,7 +122,7 @@ double norms(int width) {
 template <class Cached>
 std::vector<Cached> kept(std::vector<float>& numbers) {
     std::vector<Cached> made(numbers.size());
-    keep(numbers.data(), int(numbers.size()), made.data());
+    copy_to_cache(numbers.data(), int(numbers.size()), made.data());
     for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = number(made[i]);
     return made;
 }
@@ -185,7 +185,7 @@ double keeping() {
     for (size_t length : {size_t(1), size_t(LANES), size_t(LANES) + 3}) {
         for (auto [from, wanted] : pairs) {
             std::vector<float> numbers(length, from);
-            kept<Bfloat>(numbers);
+            kept<BFloat16>(numbers);
             for (float found : numbers)
                 if (found != wanted) return 1;
         }
@@ -193,7 +193,7 @@ double keeping() {
         float none;
         std::memcpy(&none, &bits, sizeof none);
         std::vector<float> numbers(length, none);
-        kept<Bfloat>(numbers);
+        kept<BFloat16>(numbers);
         for (float found : numbers)
             if (found == found) return 1;
     }
@@ -239,7 +239,7 @@ int main() {
     others = 0;
     for (int count : {1, 3, 16, 33})
         for (int width : {16, 9, 34, 64})
-            others = std::max({others, attention<float>(count, width), attention<Bfloat>(count, width)});
+            others = std::max({others, attention<float>(count, width), attention<BFloat16>(count, width)});
     for (int positions : {1, 4, 7, 16, 33})
         for (auto [key_width, value_width] : {std::pair{16, 16}, {9, 34}, {32, 7}})
             others = std::max(others, attention_to_all(positions, key_width, value_width));

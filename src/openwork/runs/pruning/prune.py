@@ -68,8 +68,8 @@ class PrunedSizes:
             is_count = name in counts and isinstance(value, int) and value >= 1 and not isinstance(value, bool)
             if not is_count and not (name == "vocabulary" and isinstance(value, bool)):
                 raise UsageError(
-                    f"{name}={value!r} is no size of a pruned model",
-                    hint=f"numbers from 1 on for {', '.join(counts)}; True for vocabulary",
+                    f"a pruned model cannot have {name}={value!r}",
+                    hint=f"use numbers from 1 on for {', '.join(counts)}; True for vocabulary",
                     code="U180",
                 )
         return cls(**given)

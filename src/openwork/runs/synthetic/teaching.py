@@ -42,9 +42,7 @@ class Teaching:
         UsageError without sentences or without the targets that are needed, and for a folder with something else.
         """
         if self.level not in get_args(Level):
-            raise UsageError(
-                f"{self.level!r} is nothing that a student learns", hint="sequence, word or both", code="U182"
-            )
+            raise UsageError(f"unknown level {self.level!r}", hint="use sequence, word or both", code="U182")
         name, source, target = data.get("corpus"), _file(data, "source"), _file(data, "target")
         if (self.nearest > 1 or self.level == "word") and name is None and target is None:
             raise UsageError(

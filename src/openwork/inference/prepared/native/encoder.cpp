@@ -116,7 +116,7 @@ struct Reader {
                                              std::pair{reading.memory_values[layer], d_v}})
                         for (int head = 0; head < heads; ++head, made += width) {
                             const size_t at = (static_cast<size_t>(sentence) * heads + head) * reading.longest + place;
-                            keep(made, width, static_cast<typename Rows::Cached*>(to) + at * width);
+                            copy_to_cache(made, width, static_cast<typename Rows::Cached*>(to) + at * width);
                         }
             }
     }

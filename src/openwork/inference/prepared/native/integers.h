@@ -27,7 +27,7 @@ inline const uint8_t* weights_of(const Product& product) { return static_cast<co
 
 // Rows as integers, each with a scale of its own: what a row becomes does not depend on the rows beside it.
 struct Rows {
-    using Cached = Bfloat;  // keys and values
+    using Cached = BFloat16;  // keys and values
 
     std::vector<int8_t> numbers;
     std::vector<float> steps;   // what one step of the integers is

@@ -47,7 +47,7 @@ inline Whole added(Pairs weights, int32_t two) {
 
 // Rows as integers, each with a scale of its own: what a row becomes does not depend on the rows beside it.
 struct Rows {
-    using Cached = Bfloat;  // keys and values
+    using Cached = BFloat16;  // keys and values
 
     std::vector<int16_t> numbers;  // from -127 to 127
     std::vector<float> steps;      // what one step of the integers is

@@ -44,8 +44,8 @@ struct Work {
         for (int row = 0; row < rows; ++row) {
             const float* made = room.made.data() + row * (2 * keys + values);
             const int64_t own = room.index[static_cast<size_t>(row) * room.places + position(row)];
-            keep(made + keys, static_cast<int>(keys), past_keys + own * keys);
-            keep(made + 2 * keys, static_cast<int>(values), past_values + own * values);
+            copy_to_cache(made + keys, static_cast<int>(keys), past_keys + own * keys);
+            copy_to_cache(made + 2 * keys, static_cast<int>(values), past_values + own * values);
         }
         for (int row = 0; row < rows; ++row) {
             const float* made = room.made.data() + row * (2 * keys + values);

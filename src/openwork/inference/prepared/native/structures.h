@@ -37,7 +37,7 @@ struct Step {
     const int64_t* past_row;  // (position, rows): where each row's earlier positions stand; null: in order
     const int64_t* sentence;  // of each row, where its memory stands; null: in order
     const int64_t* lengths;   // of the sentences of the memory
-    void* const* past_keys;   // of each layer (position, past row, heads * key_width); float32, or in eight bits bfloat16
+    void* const* past_keys;   // of each layer (position, past row, heads * key_width); float32; for int8: bfloat16
     void* const* past_values;
     const void* const* memory_keys;    // of each layer (sentence, head, source, key_width), likewise
     const void* const* memory_values;  // of each layer (sentence, head, source, value_width)

@@ -38,7 +38,7 @@ inline Vector load(const float* from) {
 inline void store(float* to, Vector numbers) { std::memcpy(to, &numbers, sizeof numbers); }
 
 // A float32 number without the lower half of its bits: how keys and values are kept beside integers of eight bits.
-struct Bfloat {
+struct BFloat16 {
     uint16_t bits;
 };
 
@@ -58,14 +58,14 @@ inline Bits widened(Halves x) { return (Bits)vmovl_u16((uint16x4_t)x); }
 inline Halves narrowed(Bits x) { return (Halves)vmovn_u32((uint32x4_t)x); }
 #endif
 
-inline Vector load(const Bfloat* from) {
+inline Vector load(const BFloat16* from) {
     Halves halves;
     std::memcpy(&halves, from, sizeof halves);
     return (Vector)(widened(halves) << 16);
 }
 
 // To the nearest, between two the even one; what is no number stays none.
-inline void store(Bfloat* to, Vector numbers) {
+inline void store(BFloat16* to, Vector numbers) {
     const Bits bits = (Bits)numbers;
     const Bits nearest = bits + 0x7FFF + ((bits >> 16) & 1);
     const Bits kept = (numbers == numbers ? nearest : bits | 0x400000) >> 16;
@@ -73,9 +73,9 @@ inline void store(Bfloat* to, Vector numbers) {
     std::memcpy(to, &halves, sizeof halves);
 }
 
-// Some numbers from one place to another, and back; `count` need not fill registers.
+// Copies numbers into a cache of keys or values, rounded where it is bfloat16; `count` need not fill registers.
 template <class Cached>
-void keep(const float* from, int count, Cached* to) {
+void copy_to_cache(const float* from, int count, Cached* to) {
     const int whole = count / LANES * LANES;
     for (int i = 0; i < whole; i += LANES) store(to + i, load(from + i));
     if (whole == count) return;
@@ -87,7 +87,7 @@ void keep(const float* from, int count, Cached* to) {
 }
 
 inline float number(float kept) { return kept; }
-inline float number(Bfloat kept) {
+inline float number(BFloat16 kept) {
     const uint32_t bits = static_cast<uint32_t>(kept.bits) << 16;
     float made;
     std::memcpy(&made, &bits, sizeof made);
