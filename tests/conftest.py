@@ -43,7 +43,10 @@ if importlib.util.find_spec("torch") and importlib.util.find_spec("beartype"):
 
     # Holds every annotated argument and result to its shape. Must be installed before these modules are imported.
     jaxtyping.jaxtyped = shapes.jaxtyped
-    jaxtyping.install_import_hook(list(CHECKED_FLOORS), "beartype.beartype")
+    finder = jaxtyping.install_import_hook(list(CHECKED_FLOORS), "beartype.beartype").hook
+    is_checked = finder.should_instrument
+    # kernels of a GPU are compiled from their source, which must stay as it is
+    finder.should_instrument = lambda name: is_checked(name) and not name.endswith("_kernels")
 
 if os.environ.get("OPENWORK_ERRORS"):
     from architecture.provoked import note_all

@@ -33,7 +33,9 @@ def loaded(*names: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.slow
 def test_no_module_needs_what_only_unix_has():
-    names = [f"openwork.{name}".rstrip(".") for name in house().modules if name != "__main__"]
+    # kernels are loaded where a GPU is, with the package that compiles them
+    names = [name for name in house().modules if name != "__main__" and not name.endswith("_kernels")]
+    names = [f"openwork.{name}".rstrip(".") for name in names]
     done = loaded(*names)
     assert (done.stderr, done.stdout) == ("", f"{len(names)}\n")
 

@@ -87,7 +87,7 @@ def trained(store: TokenStore, case: Case, processes: Processes, parts: int) -> 
     schedule = make_schedule(settings, case.model.width)
     updater = Updater(model, optimiser, schedule, settings, "float32", copy)
     plan = BatchPlan.of(store, BatchSettings(tokens=TOKENS), settings.seed)
-    stream = BatchStream(store, plan, CPU, arrangement(settings, model, "float32", CPU), processes)
+    stream = BatchStream(store, plan, CPU, arrangement(settings, 4096, model, "float32", CPU), processes)
     progress, reports = Progress(), []
     for step in range(1, UPDATES + 1):
         batches = [stream.next(progress) for _ in range(settings.accumulate)]

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from openwork.models.build import build_model
 from openwork.runs.assembly import resolve_computing
 from openwork.training.batches import packing
 from openwork.training.batches.batch import PrefetchedStream, to_tensors
-from openwork.training.batches.packing import pack
+from openwork.training.batches.packing import FewSizes, pack
 from openwork.training.computing import choice as computing
 from openwork.training.computing.choice import arrangement, prepared_stream
 from openwork.training.loop import LoopState
@@ -30,11 +31,15 @@ GPU = torch.device("cuda")
 
 def test_batches_are_laid_out_as_the_settings_and_the_device_want_it(monkeypatch: pytest.MonkeyPatch) -> None:
     model = build_model(MODEL.model_copy(update={"width": 16}), 12, 12)
-    assert arrangement(TrainingSettings(), model, "bfloat16", CPU) is to_tensors
-    assert arrangement(TrainingSettings(layout="packed"), model, "bfloat16", CPU) is pack
+    assert arrangement(TrainingSettings(), 4096, model, "bfloat16", CPU) is to_tensors
+    assert arrangement(TrainingSettings(layout="packed"), 4096, model, "bfloat16", CPU) is pack
     monkeypatch.setattr(packing, "is_supported", lambda device: device == GPU)
-    assert arrangement(TrainingSettings(), model, "bfloat16", GPU) is pack
-    assert arrangement(TrainingSettings(layout="padded"), model, "bfloat16", GPU) is to_tensors
+    assert arrangement(TrainingSettings(), 4096, model, "bfloat16", GPU) is pack
+    monkeypatch.setattr(computing, "try_training_kernels", lambda model, heads, device: heads == {(8, 8)})
+    few = arrangement(TrainingSettings(), 4096, model, "bfloat16", GPU)
+    assert isinstance(few, partial) and few.func is pack and few.keywords == {"sizes": FewSizes.of(4096)}
+    assert arrangement(TrainingSettings(r_drop=1.0), 4096, model, "bfloat16", GPU) is pack
+    assert arrangement(TrainingSettings(layout="padded"), 4096, model, "bfloat16", GPU) is to_tensors
 
 
 def test_a_gpu_computes_in_bfloat16_if_it_has_such_products(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,6 +111,6 @@ def test_the_benchmark_of_gpus_runs_on_a_cpu(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, str(BENCHMARK), *work, *ways], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found = json.loads((tmp_path / "found.json").read_text())
-    assert all(check["equal"] for check in found["equality"].values()) and len(found["equality"]) == 6
-    assert set(found["training"]["nano"]) == {"padded", "packed"}
+    assert all(check["equal"] for check in found["equality"].values()) and len(found["equality"]) == 8
+    assert set(found["training"]["nano"]) - {"Hugging Face"} == {"padded", "packed"}
     assert found["training"]["nano"]["packed"][0]["target_tokens_per_second"] > 0

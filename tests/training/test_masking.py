@@ -132,7 +132,7 @@ def test_the_arrangement_is_the_models_wish(store: TokenStore) -> None:
     model = filling(few).model
     assert isinstance(model, MaskedModel) and not isinstance(make_training(few, SETTINGS, MODEL).model, MaskedModel)
     settings = SETTINGS.model_copy(update={"mask_share": 0.5, "mask_whole_words": True, "seed": 9})
-    made = arrangement(settings, model, "float32", CPU)
+    made = arrangement(settings, 4096, model, "float32", CPU)
     assert isinstance(made, Masking) and (made.share, made.whole_words, made.seed) == (0.5, True, 9)
     assert made.mask_piece == FILLER.mask_piece == UNKNOWN and made.begins.shape == (VOCABULARY,)
     ids, length = np.array([[4, 5, 6, END]]), np.array([4])

@@ -16,10 +16,12 @@ from openwork.models.weights import model_weights
 from openwork.nn.masks import Mask
 from openwork.training.batches import packing
 from openwork.training.batches.batch import BatchStream, to_tensors
-from openwork.training.batches.packing import LENGTH, SENTENCES, TOKENS, choose_layout, pack, round_up
+from openwork.training.batches.packing import FINE, choose_layout, doubled, pack, round_up
 from openwork.training.loss import batch_loss
 from openwork.training.progress import Progress
 from training.tiny import CPU, MODEL, RECURRENT, SETTINGS, VOCABULARY, make_training
+
+TOKENS, SENTENCES, LENGTH = 128, 64, 16  # what a row's sizes are multiples of
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +74,7 @@ def test_padding_is_short_sentences_that_all_have_tokens(length: int) -> None:
     row = pack(batch, CPU).source
     lengths = row.segments.starts.diff()
     assert lengths[:2].tolist() == [length, length]
-    fillers = lengths[2 : 2 + packing.FILLERS]
+    fillers = lengths[2 : 2 + FINE.fillers]
     assert fillers.min() >= 1 and fillers.max() <= 5 <= LENGTH
     assert lengths.sum() == row.tokens.shape[1] and row.tokens.shape[1] % TOKENS == 0
     assert row.segments.maximum_length >= lengths.max() and row.segments.maximum_length % LENGTH == 0
@@ -80,6 +82,7 @@ def test_padding_is_short_sentences_that_all_have_tokens(length: int) -> None:
 
 def test_numbers_are_rounded_up() -> None:
     assert round_up(1, 8) == 8 and round_up(8, 8) == 8 and round_up(9, 8) == 16
+    assert [doubled(count, 16) for count in (1, 16, 17, 32, 33, 100)] == [16, 16, 32, 32, 64, 128]
 
 
 def test_few_shapes_occur(store: TokenStore) -> None:
@@ -139,7 +142,7 @@ def test_empty_sentences_that_fill_a_batch_up_are_empty_in_a_language_model_too(
     segments = masks[0].segments[0]
     lengths = segments.starts.diff()
     assert lengths[:2].tolist() == [5, 5] and lengths.min() == 0 and lengths.sum() == segments.places.shape[0]
-    assert not lengths[2 + packing.FILLERS : -1].any()
+    assert not lengths[2 + FINE.fillers : -1].any()
 
 
 @pytest.mark.slow

@@ -76,16 +76,17 @@ def make_training(
     store: TokenStore,
     settings: TrainingSettings = SETTINGS,
     model_settings: ModelSettings = MODEL,
+    device: torch.device = CPU,
 ) -> Training:
     torch.manual_seed(settings.seed)
-    model = build_model(model_settings, VOCABULARY, VOCABULARY)
+    model = build_model(model_settings, VOCABULARY, VOCABULARY).to(device)
     optimiser = make_optimiser(model, settings)
     schedule = make_schedule(settings, model_settings.width)
     precision = "bfloat16" if settings.precision == "bfloat16" else "float32"
     plan = BatchPlan.of(store, BatchSettings(tokens=40), settings.seed)
     updater = Updater(model, optimiser, schedule, settings, precision)
-    arrange = arrangement(settings, model, precision, CPU)
-    return Training(model, optimiser, updater, BatchStream(store, plan, CPU, arrange))
+    arrange = arrangement(settings, 4096, model, precision, device)
+    return Training(model, optimiser, updater, BatchStream(store, plan, device, arrange))
 
 
 def report(step: int, loss: float = 2.0) -> StepReport:

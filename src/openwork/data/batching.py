@@ -56,6 +56,15 @@ class Batch:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def dealt(self, first: int, count: int) -> "Batch":
+        """Every `count`-th pair from number `first` on, as a batch with no more padding than these need."""
+        sources, targets = self.source_lengths[first::count], self.target_lengths[first::count]
+        source, target = int(sources.max()), int(targets.max())
+        return Batch(
+            self.rows[first::count], self.source[first::count, :source], sources,
+            self.target_input[first::count, :target], self.target_output[first::count, :target], targets, self.epoch,
+        )  # fmt: skip
+
 
 @dataclass(frozen=True)
 class EpochPlan(Plan):

@@ -1,6 +1,7 @@
 """Batches for inference: texts of like lengths together, within a budget of tokens, as padded ids."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,8 @@ def batches_of(encoder: SourceEncoder) -> SourceBatches:
 
 def padded(rows: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:
     """Ids (row, position) with end symbols, padded on the right, and their lengths (row)."""
-    lengths = [len(row) + 1 for row in rows]
-    longest = max(lengths)
-    ids = [[*row, SYMBOL_IDS.end, *[SYMBOL_IDS.pad] * (longest - len(row) - 1)] for row in rows]
-    return torch.tensor(ids, device=device), torch.tensor(lengths, device=device)
+    lengths = np.array([len(row) + 1 for row in rows], np.int64)
+    ids = np.full((len(rows), int(lengths.max())), SYMBOL_IDS.pad, np.int64)
+    ids[np.arange(ids.shape[1]) < lengths[:, None] - 1] = np.fromiter(chain.from_iterable(rows), np.int64)
+    ids[np.arange(len(rows)), lengths - 1] = SYMBOL_IDS.end
+    return torch.from_numpy(ids).to(device), torch.from_numpy(lengths).to(device)

@@ -17,15 +17,20 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from openwork.base.errors import UsageError
+from openwork.base.errors import OpenworkError, UsageError
 from openwork.decoding.ensemble import Ensemble
+from openwork.decoding.fixed.search import Found
+from openwork.decoding.scoring import GivenUp
+from openwork.decoding.settings import DecodingSettings
+from openwork.inference.fixed.searches import FixedSearches
+from openwork.inference.fixed.weights import can_be_fixed
 from openwork.inference.prepared import can_be_prepared, fastest, prepare, types_of
 from openwork.inference.prepared.products import ProductType
 from openwork.inference.settings import TranslationPrecision
 from openwork.machine.device import has_narrow_kernels
-from openwork.machine.precision import choose_precision, computing_in
+from openwork.machine.precision import TYPES, choose_precision, computing_in
 from openwork.machine.workers import Workers, one_thread
 from openwork.models.interfaces import SequenceModel, StepModel
 from openwork.models.seq2seq import Transformer
@@ -137,6 +142,13 @@ class Engine:
             self.is_prepared = False
         self._made: StepModel = model
         self._weights: object = None
+        is_on_gpu = self.device.type == "cuda"
+        # whether plain searches have buffers of fixed sizes (`fixed/`), and the type in which their steps compute
+        self.is_fixed = is_on_gpu and can_be_fixed(model)
+        self.fixed_type = TYPES.get(self.precision, torch.float32)
+        if is_on_gpu and precision == "auto":
+            self.fixed_type = torch.float16  # as fast as bfloat16, and finer
+        self._searches: tuple[object, FixedSearches] | None = None
 
     @property
     def _transformers(self) -> list[Transformer]:
@@ -160,14 +172,55 @@ class Engine:
         """The model for a search, with its current weights."""
         if self.model.training:
             self.model.eval()
-        if not self.is_prepared:
+        if not (self.is_prepared or self.is_fixed):
             return self.model
         weights = _identity(self.model)
+        if self._searches is not None and weights != self._searches[0]:
+            self._searches[1].refresh()
+            self._searches = weights, self._searches[1]
+        if not self.is_prepared:
+            self._weights = weights
+            return self.model
         if weights != self._weights:
             prepared = [prepare(member, self.precision) for member in self.members]
             self._made = prepared[0] if len(prepared) == 1 else Ensemble(prepared)
             self._weights = weights
         return self._made
+
+    def fixed_search(
+        self,
+        source: Tensor,
+        lengths: Tensor,
+        settings: DecodingSettings,
+        given_up: GivenUp,
+        meanwhile: Callable[[], None],
+    ) -> Found | None:
+        """As `decode` without constraints, in buffers of fixed sizes; None where that cannot be.
+
+        To be called within `computing` after `ready`, whose weights it uses. The device can begin the next batch before
+        the result is asked for hypotheses; `meanwhile` is called while it is at work.
+        """
+        if not self.is_fixed:
+            return None
+        if self._searches is None:
+            assert isinstance(self.model, Transformer)
+            self._searches = self._weights, FixedSearches(self.model, self.fixed_type)
+        searches = self._searches[1]
+        if not searches.can_search(source, lengths, settings):
+            return None
+        try:
+            return searches.found(source, lengths, settings, given_up, meanwhile)
+        except OpenworkError:
+            if self.fixed_type is not torch.float16:
+                raise
+            return None  # numbers may have been too large for this type: the model says more in another
+
+    def free_memory(self) -> None:
+        """Gives back what is kept for later searches, where memory is not enough."""
+        if self._searches is not None:
+            self._searches[1].forget()
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
 
     def in_turn(self, search: Callable[[T], R], batches: Sequence[T]) -> Iterator[R]:
         """The results of `search` in the order of the batches, on all cores that torch may use.

@@ -7,11 +7,13 @@ from typing import Any
 
 import torch
 
+from openwork.base.errors import wants_memory
 from openwork.base.lines import OnProgress, ignore_progress
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.bundles.bundle import Bundle
 from openwork.decoding.constraints import UNCONSTRAINED, SentenceConstraints
 from openwork.decoding.ensemble import Ensemble
+from openwork.decoding.fixed.search import nothing_meanwhile
 from openwork.decoding.left_to_right import OnToken
 from openwork.decoding.rescore import alternatives
 from openwork.decoding.scoring import GivenUp, Hypothesis, length_limits, nothing_given_up
@@ -21,6 +23,7 @@ from openwork.decoding.settings import DecodingSettings, TranscriptSettings
 from openwork.inference.batches import batches, batches_of
 from openwork.inference.drafts import Drafts
 from openwork.inference.engine import Engine, TranslationPrecision
+from openwork.inference.fixed.overlapping import overlapping
 from openwork.inference.prepared.transformer import PreparedTransformer
 from openwork.inference.requests import NOTHING, Constrainer, Request, opening_of
 from openwork.inference.reranking import agreements
@@ -32,7 +35,13 @@ from openwork.text.placeholders import Spans
 
 BATCH_TOKENS = 4096  # padded source positions times hypotheses that are searched together
 LEAST_TOKENS = 512  # to which batches shrink towards the end, so that processes that share them finish together
+# The same in buffers of fixed sizes, where a step takes about as long for few rows. They shrink so that there are
+# several: a batch takes as many steps as its longest sentence, and the results of one are read during the next.
+GPU_BATCH_TOKENS, GPU_LEAST_TOKENS = 32768, 8192
 REPLACEMENT = "\ufffd"  # what incomplete characters are decoded to
+
+
+Present = Callable[[Sequence[Hypothesis], "_Source"], list[Translation]]
 
 
 @dataclass(frozen=True)
@@ -48,6 +57,16 @@ class _Source:
     cut: bool
     request: Request
     constraints: SentenceConstraints
+
+
+def _left_among(sources: Sequence[_Source], given_up: GivenUp) -> GivenUp:
+    """Which of these sources nobody waits for any longer, by their places among them."""
+
+    def left() -> Collection[int]:
+        places = given_up()
+        return [number for number, source in enumerate(sources) if source.place in places] if places else ()
+
+    return left
 
 
 class StreamedText:
@@ -95,6 +114,8 @@ class BatchTranslator:
         self.engine = Engine(model, precision)
         self.drafts = None if draft is None else Drafts(self.engine, draft)
         self.batch_tokens, self.least_tokens = BATCH_TOKENS, LEAST_TOKENS
+        if self.engine.is_fixed:
+            self.batch_tokens, self.least_tokens = GPU_BATCH_TOKENS, GPU_LEAST_TOKENS
         self.shortlist, self.opening = shortlist, opening_of(transcript)
         self.tokenizers = tokenizers
         self.sources = batches_of(tokenizers.encoder)
@@ -149,8 +170,12 @@ class BatchTranslator:
         wide = self.decoding
         if wide.minimum_bayes_risk != "none":  # the best are chosen among all hypotheses
             wide = wide.model_copy(update={"best": wide.hypotheses})
-        search = partial(self._search, self.engine.ready(), wide, self._ranked, given_up=given_up, recorder=recorder)
-        found = self.engine.in_turn(search, [[kept[place] for place in batch] for batch in planned])
+        model, gathered = self.engine.ready(), [[kept[place] for place in batch] for batch in planned]
+        options = {"given_up": given_up, "recorder": recorder}
+        if self.engine.is_fixed:
+            found = overlapping(partial(self._started, model, wide, self._ranked, **options), gathered)
+        else:
+            found = self.engine.in_turn(partial(self._search, model, wide, self._ranked, **options), gathered)
         for batch, translations in zip(planned, found, strict=True):
             for place, best in zip(batch, translations, strict=True):
                 results[place] = best
@@ -185,7 +210,9 @@ class BatchTranslator:
                 show(streamed.add(token))
 
         settings = self.decoding.model_copy(update=one)
-        (found,) = self._search(self.engine.ready(), settings, self._translations, [source], on_token, given_up)
+        (found,) = self._search(
+            self.engine.ready(), settings, self._translations, [source], on_token=on_token, given_up=given_up
+        )
         show(streamed.rest())
         return found[0] if found else Translation("", finished=False, problem=NO_TRANSLATION)
 
@@ -242,36 +269,85 @@ class BatchTranslator:
         self,
         model: StepModel,
         settings: DecodingSettings,
-        present: Callable[[Sequence[Hypothesis], _Source], list[Translation]],
+        present: Present,
         sources: Sequence[_Source],
+        *,
         on_token: OnToken | None = None,
         given_up: GivenUp = nothing_given_up,
         recorder: SearchRecorder | None = None,
     ) -> list[list[Translation]]:
-        """Searches all sources together; `present` makes translations of the hypotheses of one."""
+        """Searches all sources together; `present` makes translations of the hypotheses of one.
 
-        def sentences_given_up() -> Collection[int]:
-            left = given_up()
-            return [sentence for sentence, source in enumerate(sources) if source.place in left] if left else ()
-
-        constraints = [source.constraints for source in sources]
+        Where memory is not enough for all at once, one half is searched after the other.
+        """
+        left, constraints = _left_among(sources, given_up), [source.constraints for source in sources]
         given = constraints if any(one != UNCONSTRAINED for one in constraints) else None
-        with torch.inference_mode(), self.engine.computing():
-            ids, lengths = self.sources.padded([source.ids for source in sources], self.device)
-            is_plain = settings.beam == 1 and not (settings.samples or given or on_token or recorder)
-            if self.drafts is not None and is_plain:
-                found = self.drafts.search(ids, lengths, settings)
-            elif self.shortlist is None or given or on_token or recorder or not isinstance(model, PreparedTransformer):
-                found = decode(
-                    model, ids, lengths, settings, constraints=given, on_token=on_token, given_up=sentences_given_up,
-                    recorder=recorder,
-                )  # fmt: skip
-            else:
-                pieces = self.shortlist.pieces(ids)
-                found = in_whole_vocabulary(
-                    decode(model.among(pieces), ids, lengths, settings, given_up=sentences_given_up), pieces
-                )
-        return list(map(present, found, sources))
+        try:
+            with torch.inference_mode(), self.engine.computing():
+                ids, lengths = self.sources.padded([source.ids for source in sources], self.device)
+                is_plain = settings.beam == 1 and not (settings.samples or given or on_token or recorder)
+                is_whole = self.shortlist is None or given or on_token or recorder
+                if self.drafts is not None and is_plain:
+                    found = self.drafts.search(ids, lengths, settings)
+                elif is_whole or not isinstance(model, PreparedTransformer):
+                    found = decode(
+                        model, ids, lengths, settings, constraints=given, on_token=on_token, given_up=left,
+                        recorder=recorder,
+                    )  # fmt: skip
+                else:
+                    assert self.shortlist is not None
+                    pieces = self.shortlist.pieces(ids)
+                    among = decode(model.among(pieces), ids, lengths, settings, given_up=left)
+                    found = in_whole_vocabulary(among, pieces)
+            return list(map(present, found, sources))
+        except (RuntimeError, MemoryError) as error:
+            if len(sources) < 2 or not wants_memory(error):
+                raise
+        # here, not above: an error that is being handled keeps all that was computed until then
+        search = partial(self._search, model, settings, present, given_up=given_up)
+        return [translations for half in self._halves(sources) for translations in search(half)]
+
+    def _started(
+        self,
+        model: StepModel,
+        settings: DecodingSettings,
+        present: Present,
+        sources: Sequence[_Source],
+        *,
+        given_up: GivenUp = nothing_given_up,
+        recorder: SearchRecorder | None = None,
+        meanwhile: Callable[[], None] = nothing_meanwhile,
+    ) -> Callable[[], list[list[Translation]]]:
+        """The same in buffers of fixed sizes where that can be; the function makes the translations.
+
+        `meanwhile` may be called while the device is at work.
+        """
+        is_constrained = any(source.constraints != UNCONSTRAINED for source in sources)
+        found = None
+        try:
+            if not (is_constrained or recorder or (self.drafts and settings.beam == 1)):
+                with torch.inference_mode(), self.engine.computing():
+                    # the engine takes numbers to the device in its own way
+                    given = self.sources.padded([source.ids for source in sources], torch.device("cpu"))
+                    left = _left_among(sources, given_up)
+                    found = self.engine.fixed_search(*given, settings, left, meanwhile)
+        except (RuntimeError, MemoryError) as error:
+            if len(sources) < 2 or not wants_memory(error):
+                raise
+            search = partial(self._started, model, settings, present, given_up=given_up)
+        else:
+            if found is None:
+                made = self._search(model, settings, present, sources, given_up=given_up, recorder=recorder)
+                return lambda: made
+            return lambda: list(map(present, found(), sources))
+        begun = [search(half) for half in self._halves(sources)]
+        return lambda: [translations for half in begun for translations in half()]
+
+    def _halves(self, sources: Sequence[_Source]) -> tuple[Sequence[_Source], Sequence[_Source]]:
+        """The sources in two parts, for which memory is made free."""
+        self.engine.free_memory()
+        middle = len(sources) // 2
+        return sources[:middle], sources[middle:]
 
     def _translations(self, hypotheses: Sequence[Hypothesis], source: _Source) -> list[Translation]:
         """The hypotheses as translations, in their order."""

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from openwork.machine.processes import ALONE, Processes
+from openwork.nn.kernels import gpu
 from openwork.nn.shapes import Vectors
 
 Norm = Callable[[int], nn.Module]  # from a width to the module
@@ -27,6 +28,27 @@ EPSILON = 1e-6  # keeps the division finite; the source documents' value
 def layer_norm(width: int, epsilon: float = EPSILON) -> nn.LayerNorm:
     """(x - mean) / sqrt(variance + epsilon) * gain + shift (Ba, Kiros and Hinton 2016)."""
     return nn.LayerNorm(width, eps=epsilon)
+
+
+def takes_sum(
+    norm: nn.Module, x: Float[Tensor, "*rows width"], added: Float[Tensor, "*rows width"] | None = None
+) -> bool:
+    """Whether `norm_of_sum` is there for these: on a GPU, in 16 bits."""
+    if not (isinstance(norm, nn.LayerNorm) and gpu.is_available(x.device, "norm", x.shape[-1])):
+        return False
+    alike = added is None or (added.dtype is x.dtype and added.shape == x.shape)
+    return alike and x.dtype in gpu.NARROW and x.shape[-1] <= gpu.WIDEST_NORM
+
+
+def norm_of_sum(
+    norm: nn.Module, x: Float[Tensor, "*rows width"], added: Float[Tensor, "*rows width"] | None = None
+) -> Float[Tensor, "*rows width"]:
+    """norm(x + added) in one pass over memory, for what `takes_sum`; the statistics are in float32."""
+    from openwork.nn.kernels.gpu import norm as kernel  # loads the compiler's front end, which takes a second
+
+    assert isinstance(norm, nn.LayerNorm)
+    rows, more = x.flatten(0, -2), None if added is None else added.flatten(0, -2)
+    return kernel.norm_of_sum(rows, more, norm.weight, norm.bias, norm.eps)[0].view(x.shape)
 
 
 class RMSNorm(nn.Module):

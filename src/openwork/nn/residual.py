@@ -16,7 +16,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from openwork.nn.dropout import Dropout
-from openwork.nn.normalisation import Norm, layer_norm
+from openwork.nn.normalisation import Norm, layer_norm, norm_of_sum, takes_sum
 from openwork.nn.shapes import Vectors
 
 
@@ -74,6 +74,8 @@ class PostNorm(NormConnection):
     """LayerNorm(x + Dropout(Sublayer(x))): the paper's."""
 
     def after(self, x: Vectors, sublayer_output: Vectors) -> Vectors:
+        if self.training and takes_sum(self.norm, x, sublayer_output):
+            return norm_of_sum(self.norm, x, self.residual.dropout(sublayer_output))
         return self.norm(self.residual(x, sublayer_output))
 
     @staticmethod
@@ -86,7 +88,7 @@ class PreNorm(NormConnection):
     """x + Dropout(Sublayer(LayerNorm(x))): the usual choice since (Xiong et al. 2020)."""
 
     def before(self, x: Vectors) -> Vectors:
-        return self.norm(x)
+        return norm_of_sum(self.norm, x) if self.training and takes_sum(self.norm, x) else self.norm(x)
 
     def after(self, x: Vectors, sublayer_output: Vectors) -> Vectors:
         return self.residual(x, sublayer_output)

@@ -143,7 +143,7 @@ def prepare_training(
     validator = make_validator(settings, corpus, model, precision, processes)
     plan = BatchPlan.of(corpus.train, settings.batches, training.seed, settings.versions, corpus.mixture)
     _check_shares(plan, processes)
-    arrange = arrangement(training, model, precision, device)
+    arrange = arrangement(training, settings.batches.tokens, model, precision, device)
     if (soft := _teacher_targets(settings, folder, corpus, device, report, processes)) is not None:
         arrange = WithTeacher(arrange, soft)
     stream = BatchStream(corpus.train, plan, device, arrange, processes)

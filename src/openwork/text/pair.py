@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
@@ -117,7 +117,7 @@ class TokenizerPair:
         else:
             runs = groupby(ids, key=self.target.placeholder_number)
             restored = restore((self.target.decode(run) if number is None else number for number, run in runs), spans)
-        return replace(restored, text=" ".join(restored.text.splitlines()))
+        return Restored(" ".join(restored.text.splitlines()), restored.missing)
 
     def save(self, folder: Path | str) -> None:
         """Write `tokenizer.json`, or `source.tokenizer.json` and `target.tokenizer.json`, into the folder.

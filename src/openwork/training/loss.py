@@ -13,7 +13,7 @@ With a teacher a share of the loss is its cross-entropy with the teacher's proba
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -24,12 +24,13 @@ from torch import Tensor
 from openwork.machine.precision import TYPES, PrecisionName, computing_in
 from openwork.machine.thresholds import LOSS_BLOCK, LOSS_CHUNK
 from openwork.models.interfaces import SequenceModel
+from openwork.nn.kernels import gpu
 from openwork.training.batches.batch import TrainingBatch
 from openwork.training.settings import TrainingSettings
 
 SmoothingForm = Literal["vocabulary", "others"]
 
-GPU_CHUNK = 256_000_000  # logits in memory at once on a GPU; LOSS_CHUNK on a CPU
+GPU_CHUNK = 512_000_000  # logits in memory at once on a GPU; LOSS_CHUNK on a CPU
 
 
 @dataclass(frozen=True)
@@ -115,8 +116,13 @@ def chunk_cross_entropy(
 def _one_pass(logits: Tensor, right: Tensor, share: float, soft: Soft | None) -> tuple[Tensor, list[Tensor]]:
     """Sums of the smoothed loss and of the likelihood of some rows; the logits are overwritten by their gradients.
 
-    On a CPU a few rows at a time take all their steps while they are in the cache; a GPU takes all rows at once.
+    On a CPU a few rows at a time take all their steps while they are in the cache; a GPU takes all rows at once, in one
+    kernel where it is there. Only the kernel leaves out rows whose right token is negative.
     """
+    if soft is None and gpu.is_available(logits.device, "loss"):
+        from openwork.nn.kernels.gpu.loss import cross_entropy_
+
+        return cross_entropy_(logits, right.squeeze(-1), share), [logits]
     rows = max(1, LOSS_BLOCK // logits.shape[1]) if logits.device.type == "cpu" else logits.shape[0]
     sums = torch.zeros(2, dtype=torch.float64, device=logits.device)
     for start in range(0, logits.shape[0], rows):
@@ -253,7 +259,12 @@ def batch_loss(
         passes = [torch.cat([hidden, hidden.new_ones(hidden.shape[0], 1)], dim=-1) for hidden in passes]
         weight = torch.cat([weight, model.output_bias[:, None].to(weight.dtype)], dim=-1)
     soft = Soft(*batch.teacher, soft_share) if batch.teacher is not None else None
-    return projected_loss(passes, weight, batch.real_targets, smoothing, TYPES[precision], form, alpha, soft)
+    targets = batch.real_targets
+    if batch.fills_targets and not (gpu.is_available(targets.device, "loss") and soft is None and not alpha):
+        is_real = targets >= 0
+        passes, targets = [hidden[is_real] for hidden in passes], targets[is_real]
+    sums = projected_loss(passes, weight, targets, smoothing, TYPES[precision], form, alpha, soft)
+    return replace(sums, tokens=batch.target_tokens)
 
 
 Objective = Callable[[SequenceModel, TrainingBatch], LossSums]

@@ -21,6 +21,8 @@ from openwork.models.interfaces import SequenceModel
 from openwork.nn.dropout import drawing_from
 from openwork.nn.normalisation import has_batch_norms, over_all, running_statistics
 from openwork.training.batches.batch import NoSentences, TrainingBatch
+from openwork.training.batches.packing import PackedBatch
+from openwork.training.computing.captured import Captured
 from openwork.training.computing.working_copy import WorkingCopy
 from openwork.training.loss import make_objective
 from openwork.training.optimisers import optimiser_tensors, restore_optimiser, set_rate
@@ -103,6 +105,13 @@ class Updater:
         self.workers = Workers(1 if self.copy.in_step else self._share)
         self._in_step = self.copy.in_step or (self.whole_batches and self.processes.count > 1)
         self.divisions = 1  # parts of each worker's share, one after the other
+        self.captured = self._captures()
+
+    def _captures(self) -> Captured | None:
+        """What records and replays whole passes, for an optimiser that leaves out a step by itself."""
+        if self.processes.count > 1 or self.whole_batches or not self.optimiser.defaults.get("fused"):
+            return None
+        return Captured(self.objective, self.copy, self.copy.own[0].device) if self.copy.own else None
 
     def update(self, batches: Sequence[TrainingBatch], step: int, rate_scale: float = 1.0) -> StepReport:
         """Update number `step` (from 1) from the gradients of `batches`, weighted by their tokens.
@@ -115,25 +124,36 @@ class Updater:
         """
         torch.manual_seed(seed_of(self.settings.seed, step, self.processes.rank))
         self.copy.refresh()
-        self.copy.model.train()
+        if not self.copy.model.training:
+            self.copy.model.train()
         counts = [(batch.target_tokens, batch.source_tokens, batch.sentences) for batch in batches]
         sums: list[int] = [sum(column) for column in zip(*counts, strict=True)]
         tokens, sources, sentences = (int(count) for count in self.processes.total(*sums))
-        restore_statistics = kept_statistics(self.model)
+        restore_statistics = kept_statistics(self.model) if self.whole_batches else None
         learning = [step >= self.first_updates.get(id(weight), 1) for weight in self.copy.own]
-        smoothed, likelihood = self._gather(batches, tokens, step, learning)
+        gathered = self._gather(batches, tokens, step, learning)
         norm = self.copy.clip(self.settings.clip_norm or math.inf)
-        skipped = not (math.isfinite(norm) and math.isfinite(smoothed))
-        if skipped:
+        rate = rate_scale * self.schedule(step)
+        # Where the losses are on the device still, its optimiser asks them, and nothing waits until all is under way.
+        is_under_way = isinstance(gathered, Tensor)
+        if isinstance(gathered, Tensor):
+            gathered = torch.stack((*gathered.unbind(), norm.double()))
+            self._take_step(rate, gathered)
+            smoothed, likelihood, length = gathered.tolist()
+        else:
+            (smoothed, likelihood), length = gathered, norm.item()
+        skipped = not (math.isfinite(length) and math.isfinite(smoothed))
+        if skipped and restore_statistics is not None:
             restore_statistics()
-        rate = 0.0 if skipped else self._take_step(rate_scale * self.schedule(step))
+        elif not (skipped or is_under_way):
+            self._take_step(rate)
         losses = smoothed / tokens, likelihood / tokens
-        return StepReport(step, *losses, norm, rate, tokens, sources, sentences, skipped)
+        return StepReport(step, *losses, length, 0.0 if skipped else rate, tokens, sources, sentences, skipped)
 
     def _gather(
         self, batches: Sequence[TrainingBatch], tokens: int, step: int, learning: Sequence[bool]
-    ) -> tuple[float, float]:
-        """Takes the gradients of all batches and gives the sums of the losses.
+    ) -> tuple[float, float] | Tensor:
+        """Takes the gradients of all batches and gives the sums of the losses, which may be on the device still.
 
         `learning`: for each of the working weights whether this update moves it. Where memory is not enough, the
         batches are computed in twice as many parts, from then on. The sums are the same, but for rounding and for what
@@ -142,10 +162,14 @@ class Updater:
         while True:
             parts, fails = self._parts(batches), False
             try:
+                if self.captured is not None and all(self.captured.takes(part) for _, part in parts):
+                    return self._gather_captured(parts, tokens, learning)
                 sums = self._gather_parts(parts, tokens, step, learning)
             except (RuntimeError, MemoryError) as error:
                 if not is_out_of_memory(error):
                     raise
+                if self.captured is not None and self.captured.forget():
+                    continue
                 if self.copy.in_step:
                     raise OpenworkError(
                         f"process {self.processes.rank} of {self.processes.count} has not enough memory for its share "
@@ -218,11 +242,23 @@ class Updater:
             gradients = self.copy.gradients(sums.smoothed / tokens, learning)
         return gradients, sums.smoothed.item(), sums.likelihood.item()
 
-    def _take_step(self, rate: float) -> float:
+    def _gather_captured(
+        self, parts: Sequence[tuple[int, TrainingBatch]], tokens: int, learning: Sequence[bool]
+    ) -> Tensor:
+        """One part after the other, without waiting for the device: the sums (2,) stay there."""
+        assert self.captured is not None
+        self.captured.begin(tokens)
+        for place, (_, part) in enumerate(parts):
+            assert isinstance(part, PackedBatch)
+            self.captured.add(part, learning, more=place > 0)
+        return self.captured.sums
+
+    def _take_step(self, rate: float, numbers: Tensor | None = None) -> None:
+        """Moves the weights; with `numbers`, only if all of them are finite, which the device finds out by itself."""
         set_rate(self.optimiser, rate)
+        vars(self.optimiser)["found_inf"] = None if numbers is None else (~numbers.isfinite().all()).float()
         self.optimiser.step()
         self.copy.stepped()
-        return rate
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -27,7 +27,7 @@ from openwork.nn.feedforward import FeedForward, GatedFeedForward
 from openwork.nn.kernels import fused
 from openwork.nn.layers import DecoderLayer, EncoderLayer
 from openwork.nn.masks import Mask
-from openwork.nn.normalisation import BatchNorm
+from openwork.nn.normalisation import BatchNorm, norm_of_sum, takes_sum
 from openwork.nn.residual import BranchNorm, NormConnection, PostNorm, PreNorm, ProjectedResidual, SublayerConnection
 
 Make = Callable[..., Product]
@@ -63,12 +63,15 @@ class PreparedConnection:
         self.norm_before: Function | None = norm if isinstance(wiring, PreNorm) else None
         self.norm_after: Function | None = norm if isinstance(wiring, PostNorm) else None
         self.norm_made: Function | None = norm if isinstance(wiring, BranchNorm) else None
+        self.summed = wiring.norm if isinstance(wiring, PostNorm) and wiring.adds_input else None
 
     def before(self, x: Tensor) -> Tensor:
         return x if self.norm_before is None else self.norm_before(x)
 
     def after(self, x: Tensor, made: Tensor) -> Tensor:
         """Overwrites `made`, the output of the sub-layer."""
+        if self.summed is not None and self.project is None and takes_sum(self.summed, x, made):
+            return norm_of_sum(self.summed, x, made)
         made = made if self.norm_made is None else self.norm_made(made)
         if self.adds_input:
             made += x if self.project is None else self.project(x)

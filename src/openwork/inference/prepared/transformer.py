@@ -45,6 +45,11 @@ def can_be_prepared(model: nn.Module) -> bool:
     """Whether it is a Transformer in float32 on a CPU with plain dot-product attention and no shared heads."""
     if type(model) is not Transformer or model.output.device.type != "cpu" or model.output.dtype is not torch.float32:
         return False
+    return has_plain_parts(model)
+
+
+def has_plain_parts(model: Transformer) -> bool:
+    """Whether its attention is plain and without shared heads, and its matrices are whole."""
     if any(isinstance(part, ConvolutionalFeedForward | AdaptedLinear | FactorisedLinear) for part in model.modules()):
         return False
     attentions = [part for part in model.modules() if isinstance(part, MultiHeadAttention)]

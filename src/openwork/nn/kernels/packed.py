@@ -2,9 +2,10 @@
 
 A batch of padded sentences spends its padding's share of every matrix product for nothing. Packed, a batch is one row
 (1, position, width) of real tokens, all position-wise parts work as they are, and attention alone must know where each
-sentence begins (`masks.Segments`). Two ways give the same:
+sentence begins (`masks.Segments`). All ways give the same:
 
-- On a GPU, in 16 bits: the framework's kernel for sentences of various lengths, which takes the row as it is.
+- On a GPU, in 16 bits: for short sentences a kernel of our own (`gpu/`), for long ones the framework's for sentences of
+  various lengths; both take the row as it is.
 - Everywhere else its twin: the row is spread over a padded rectangle, attended by the fused kernel, and gathered again.
 
 `reference.attention` computes a packed row by the formula, with a mask of all pairs: what both are held equal to.
@@ -14,7 +15,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from openwork.nn.kernels import WeightFunction, fused
+from openwork.nn.kernels import WeightFunction, fused, gpu
 from openwork.nn.masks import Mask, Segments
 from openwork.nn.shapes import Bias, HeadOutputs, Keys, Queries, Values
 
@@ -48,7 +49,8 @@ def attention(
         return fused.attention(query, key, value, mask, scale, dropout, bias, weight_function)
     widths = query.shape[-1], value.shape[-1]
     if dropout == 0.0 and query.dtype in KERNEL_TYPES and fits(*widths) and is_supported(query.device):
-        return of_various_lengths(query, key, value, mask, scale)
+        of_row = of_short_sentences if are_short(query, mask) else of_various_lengths
+        return of_row(query, key, value, mask, scale)
     return of_rectangles(query, key, value, mask, scale, dropout)
 
 
@@ -58,6 +60,25 @@ def _segments(mask: Mask) -> tuple[Segments, Segments]:
     if mask.segments is None or any(other is not None for other in others):
         raise ValueError("packed attention needs segments, and no other condition than the order")
     return mask.segments
+
+
+def are_short(query: Queries, mask: Mask) -> bool:
+    """Whether the kernel for short sentences is there for these, and faster."""
+    queries, keys = _segments(mask)
+    if max(queries.maximum_length, keys.maximum_length) > gpu.LONGEST or query.shape[-1] > gpu.WIDEST:
+        return False
+    return gpu.is_available(query.device, "attention", query.shape[-1])
+
+
+def of_short_sentences(query: Queries, key: Keys, value: Values, mask: Mask, scale: float) -> HeadOutputs:
+    """By our kernel, which takes (position, head, width) as the framework's does."""
+    from openwork.nn.kernels.gpu.attention import sentences  # loads the compiler's front end, which takes a second
+
+    queries, keys = _segments(mask)
+    query, key, value = (heads[0].transpose(0, 1) for heads in (query, key, value))
+    lengths = [queries.maximum_length, keys.maximum_length]
+    found, _ = sentences(query, key, value, [queries.starts, keys.starts], lengths, mask.is_causal, scale)
+    return found.transpose(0, 1)[None]
 
 
 def of_various_lengths(query: Queries, key: Keys, value: Values, mask: Mask, scale: float) -> HeadOutputs:

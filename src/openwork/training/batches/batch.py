@@ -5,6 +5,7 @@ batches come, and in which order: the thread goes ahead with a place of its own,
 keep, moves on only when a batch is taken.
 """
 
+import sys
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -55,6 +56,7 @@ class TrainingBatch(ABC):
 
     real_targets: Tensor  # (tokens,) the target tokens that should be predicted, end symbols included
     teacher: SoftTokens | None = None  # what a teacher predicts there
+    fills_targets: bool = False  # whether negative ones follow, of padding, which do not count
     sentences: int
     source_tokens: int  # real ones, end symbols included
 
@@ -220,6 +222,8 @@ class BatchStream:
         return self._last[1]
 
 
+SWITCH = 5e-4  # seconds after which the thread lets the training go on, which starts its updates in about as long
+
 Place = tuple[int, int]
 """Epoch and batch."""
 
@@ -264,8 +268,10 @@ def prefetched(stream: Stream, ahead: int) -> Iterator[Stream]:
     if ahead == 0:
         yield stream
         return
-    ready = PrefetchedStream(stream, ahead)
+    ready, before = PrefetchedStream(stream, ahead), sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH)
     try:
         yield ready
     finally:
+        sys.setswitchinterval(before)
         ready.close()

@@ -16,11 +16,13 @@ from openwork.data.batching import Batch
 from openwork.machine.precision import PrecisionName
 from openwork.machine.processes import Processes
 from openwork.models.interfaces import MaskedModel, NextTokenModel, SequenceModel
+from openwork.nn.attention import MultiHeadAttention
+from openwork.nn.kernels.gpu.trials import try_training_kernels
 from openwork.nn.layers import layers_of
 from openwork.nn.normalisation import has_batch_norms
 from openwork.training.batches.batch import Stream, TensorBatch, TrainingBatch, prefetched, to_tensors
 from openwork.training.batches.language_modelling import Masking, next_token_batch
-from openwork.training.batches.packing import choose_layout, pack
+from openwork.training.batches.packing import FewSizes, choose_layout, pack
 from openwork.training.computing.working_copy import WorkingCopy
 from openwork.training.loop import LoopState
 from openwork.training.progress import Progress
@@ -45,12 +47,27 @@ def working_copy(
 
 
 def arrangement(
-    settings: TrainingSettings, model: SequenceModel, precision: PrecisionName, device: torch.device
+    settings: TrainingSettings, tokens: int, model: SequenceModel, precision: PrecisionName, device: torch.device
 ) -> Callable[[Batch, torch.device], TrainingBatch]:
-    """What makes a training's batches of the store's: padded or packed, or with pieces that are masked."""
+    """What makes a training's batches of the store's: padded or packed, or with pieces that are masked.
+
+    `tokens`: the most that a batch has on its longer side.
+    """
     if isinstance(model, MaskedModel | NextTokenModel):
         return validation_arrangement(settings, model, settings.seed)
-    return pack if choose_layout(settings.layout, model, precision, device) == "packed" else to_tensors
+    if choose_layout(settings.layout, model, precision, device) != "packed":
+        return to_tensors
+    return partial(pack, sizes=FewSizes.of(tokens)) if can_be_recorded(settings, model, device) else pack
+
+
+def can_be_recorded(settings: TrainingSettings, model: SequenceModel, device: torch.device) -> bool:
+    """Whether the passes of packed batches can be recorded (`captured.py`): one a batch, with the loss's kernel.
+
+    Tries the kernels of a GPU.
+    """
+    attentions = [module for module in model.modules() if isinstance(module, MultiHeadAttention)]
+    has_loss = try_training_kernels(model, {(one.heads.width, one.heads.value_width) for one in attentions}, device)
+    return has_loss and not settings.r_drop
 
 
 def validation_arrangement(
@@ -72,7 +89,8 @@ def prepared_stream(
     """The stream to train with while the block runs: layers compiled and batches ahead, as the settings want it."""
     ahead = run.settings.prefetch
     with ExitStack() as ways:
-        if wants_compiling(run.settings.compile, updater.model, device):
+        recorded = updater.captured is not None and isinstance(getattr(stream, "arrange", None), partial)
+        if wants_compiling(run.settings.compile, updater.model, device, recorded=recorded):
             ways.enter_context(compiled_updates(updater, stream, run.progress, report))
         yield ways.enter_context(prefetched(stream, AHEAD.get(device.type, 0) if ahead is None else ahead))
 
@@ -82,12 +100,15 @@ def prepared_stream(
 FORMS = 32
 
 
-def wants_compiling(wanted: str, model: SequenceModel, device: torch.device) -> bool:
+def wants_compiling(wanted: str, model: SequenceModel, device: torch.device, *, recorded: bool = False) -> bool:
     """What the setting means here: "auto" is for GPUs, where small operations cost more to call than to compute.
 
-    Never for batch norms: which positions are real is said around the layers, where compiled code does not look.
+    Not for passes that are `recorded`, of which nothing is called one by one: 42 seconds of compiling the paper's base
+    model made them 3 % faster (docs/speed.md). Never for batch norms: which positions are real is said around the
+    layers, where compiled code does not look.
     """
-    return (wanted == "on" or (wanted == "auto" and device.type == "cuda")) and not has_batch_norms(model)
+    is_worthwhile = wanted == "auto" and device.type == "cuda" and not recorded
+    return (wanted == "on" or is_worthwhile) and not has_batch_norms(model)
 
 
 def _compiled_forward(layer: nn.Module, backend: str) -> Callable[..., Any]:

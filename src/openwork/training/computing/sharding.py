@@ -110,9 +110,9 @@ class ShardedCopy(WorkingCopy):
     def join(self, losses: Sequence[float | int]) -> list[float]:
         return self.processes.total(*losses)
 
-    def clip(self, most: float) -> float:
+    def clip(self, most: float) -> Tensor:
         norm = nn.utils.clip_grad_norm_(self.own, most)
-        return (norm.full_tensor() if isinstance(norm, DTensor) else norm).item()
+        return norm.full_tensor() if isinstance(norm, DTensor) else norm
 
     def stepped(self) -> None:
         """Nothing is made of these weights but by torch."""

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +12,7 @@ from openwork.machine.processes import ALONE, Processes
 from openwork.models.interfaces import SequenceModel
 from openwork.models.weights import model_facts
 from openwork.nn.embedding import TokenEmbedding
+from openwork.nn.kernels.gpu.linear import linear_in_layout
 
 
 class WorkingCopy:
@@ -46,10 +48,11 @@ class WorkingCopy:
         return self.whole
 
     def refresh(self) -> None:
-        """Casts the weights, after they have changed."""
-        with torch.no_grad():
-            for own, working in self._cast:
-                working.copy_(own)
+        """Casts the weights, after they have changed; on a GPU by one operation."""
+        if self._cast:
+            own, working = zip(*self._cast, strict=True)
+            with torch.no_grad():
+                torch._foreach_copy_(working, own)
 
     def gradients(self, loss: Tensor, learning: Sequence[bool]) -> list[Tensor | None]:
         """The gradients of a loss with respect to the working weights; None for those that do not learn."""
@@ -70,9 +73,9 @@ class WorkingCopy:
         self.processes.add_up([own.grad for own in self.own if own.grad is not None])
         return sums[: len(losses)]
 
-    def clip(self, most: float) -> float:
+    def clip(self, most: float) -> Tensor:
         """The norm of the gradient of all weights, which is at most `most` afterwards."""
-        return nn.utils.clip_grad_norm_(self.own, most).item()
+        return nn.utils.clip_grad_norm_(self.own, most)
 
     def moved(self) -> list[nn.Parameter]:
         """The weights that this process's optimiser moves."""
@@ -87,18 +90,31 @@ class WorkingCopy:
         """Brings the whole model, which validates, up to date."""
 
     def take(self, gradients: Sequence[Sequence[Tensor | None]], *, more: bool = False) -> None:
-        """Sums of gradients by working weights become the model's; `more`: on top of those taken before."""
-        for own, *parts in zip(self.own, *gradients, strict=True):
-            known = [part for part in parts if part is not None]
-            if not more and not known:
+        """Sums of gradients by working weights become the model's; `more`: on top of those taken before.
+
+        A gradient is written where that of the update before was.
+        """
+        if not more and not gradients:
+            for own in self.own:
                 own.grad = None
-            for number, part in enumerate(known):
-                if number == 0 and not (more and own.grad is not None):
-                    # In the layout of the weight, which the optimiser's kernel takes for granted.
-                    own.grad = (torch.empty_like(own) if own.grad is None else own.grad).copy_(part)
-                else:
-                    assert own.grad is not None
-                    own.grad += part
+        for number, part in enumerate(gradients):
+            self._take_part(part, more=more or number > 0)
+
+    def _take_part(self, part: Sequence[Tensor | None], *, more: bool) -> None:
+        """In few operations, since a GPU waits for each; a weight without a gradient keeps the earlier one."""
+        places, written = list[Tensor](), list[Tensor]()
+        for own, gradient in zip(self.own, part, strict=True):
+            if gradient is None:
+                own.grad = own.grad if more else None
+            elif more and own.grad is not None:
+                own.grad += gradient
+            else:
+                # In the layout of the weight, which the optimiser's kernel takes for granted.
+                own.grad = torch.empty_like(own) if own.grad is None else own.grad
+                places.append(own.grad)
+                written.append(gradient)
+        if written:
+            torch._foreach_copy_(places, written)
 
 
 def _narrowed(model: SequenceModel, dtype: torch.dtype) -> SequenceModel:
@@ -113,6 +129,8 @@ def _narrowed(model: SequenceModel, dtype: torch.dtype) -> SequenceModel:
             for name, parameter in list(module.named_parameters(recurse=False)):
                 cast = nn.Parameter(parameter.detach().to(dtype), requires_grad=parameter.requires_grad)
                 setattr(module, name, cast)
+            if type(module) is nn.Linear and module.weight.device.type == "cuda":
+                vars(module)["forward"] = partial(linear_in_layout, module)
         elif isinstance(module, TokenEmbedding):
             module.register_forward_hook(lambda _module, _inputs, output: output.to(dtype))
     return narrow

@@ -1,0 +1,182 @@
+"""Gradients of batches that have few shapes, recorded once for each shape and then replayed (CUDA graphs).
+
+An update of a small model is a thousand operations, which Python calls more slowly than a GPU computes them. A graph
+calls them all at once. It computes with the memory that it was recorded with: a batch is copied to where the recorded
+one was, and gradients and losses are found where they were.
+
+The first batch of a shape is computed as usual, which is also the rehearsal that recording needs, the second one is
+recorded. Results are the same, bit by bit: the operations are the same, and dropout begins at the seed of the update.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from openwork.models.interfaces import Packed
+from openwork.nn.masks import Segments
+from openwork.training.batches.batch import TrainingBatch
+from openwork.training.batches.packing import PackedBatch
+from openwork.training.computing.working_copy import WorkingCopy
+from openwork.training.loss import Objective
+
+MOST = 64  # shapes that are kept; all use the same memory besides their batches
+ROOM = 1.2  # free memory that a recording wants, as a multiple of what its rehearsal took
+
+Key = tuple[Any, ...]
+
+
+class Captured:
+    """What computes and adds up the gradients of packed batches of few shapes (`packing.FewSizes`)."""
+
+    def __init__(self, objective: Objective, copy: WorkingCopy, device: torch.device) -> None:
+        self.objective, self.copy, self.device = objective, copy, device
+        self.sums = torch.zeros(2, dtype=torch.float64, device=device)  # the loss that is minimised, and the likelihood
+        self.records = device.type == "cuda"
+        self._scale = torch.ones((), device=device)  # 1 / tokens of the update
+        self._rehearsed: dict[Key, int] = {}  # the bytes that a shape's rehearsal took
+        self._recorded: OrderedDict[Key, _Recording] = OrderedDict()
+        self._memory = RecordingMemory(device)
+        self._gradients: list[Tensor | None] | None = None
+
+    def takes(self, batch: TrainingBatch) -> bool:
+        """Whether a batch is of the kind that comes in few shapes."""
+        return isinstance(batch, PackedBatch) and batch.fills_targets and batch.teacher is None
+
+    def begin(self, tokens: int) -> None:
+        """The next batches are those of an update with so many target tokens."""
+        self.sums.zero_()
+        self._scale.fill_(1 / tokens)
+
+    def add(self, batch: PackedBatch, learning: Sequence[bool], *, more: bool) -> None:
+        """Computes the gradients of a batch; `more`: on top of those of the batch before, `sums` always."""
+        key = (_shape(batch), tuple(learning), more)
+        if key not in self._recorded and not self._record(key, batch, learning, more=more):
+            self._restore_gradients()
+            with self._memory.measured() as taken:
+                self._compute(batch, learning, more=more)
+            self._rehearsed[key] = taken[0]
+            self._gradients = [own.grad for own in self.copy.own]  # recordings write gradients where these are
+            return
+        self._recorded.move_to_end(key)
+        self._recorded[key].replay(batch)
+        self._restore_gradients()
+
+    def forget(self) -> bool:
+        """Gives the memory of all recordings back, and makes no more; whether there were any."""
+        held, self.records = bool(self._recorded), False
+        self._recorded.clear()
+        self._memory.free()
+        return held
+
+    def _compute(self, batch: PackedBatch, learning: Sequence[bool], *, more: bool) -> None:
+        sums = self.objective(self.copy.model, batch)
+        found = self.copy.gradients(sums.smoothed * self._scale, learning)
+        self.copy.take([found], more=more)
+        self.sums += torch.stack((sums.smoothed.detach().double(), sums.likelihood.double()))
+
+    def _record(self, key: Key, batch: PackedBatch, learning: Sequence[bool], *, more: bool) -> bool:
+        """Records a shape that has been rehearsed, if there is memory for it; whether it did."""
+        needed = self._rehearsed.get(key)
+        if not self.records or needed is None or not self._memory.has_room(needed):
+            return False
+        self._restore_gradients()
+        compute = partial(self._compute, learning=learning, more=more)
+        self._recorded[key] = _Recording(batch, compute, self._memory.pool)
+        if len(self._recorded) > MOST:
+            self._recorded.popitem(last=False)
+        return True
+
+    def _restore_gradients(self) -> None:
+        """A weight may have lost its gradient to someone who freed memory between updates."""
+        if self._gradients is not None:
+            for own, gradient in zip(self.copy.own, self._gradients, strict=True):
+                own.grad = gradient
+
+
+class RecordingMemory:
+    """The memory of recordings: all share it, since no two of them run at once."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        self._held = 0  # bytes, about
+        self._pool: Any = None
+
+    @property
+    def pool(self) -> Any:
+        if self._pool is None:
+            self._pool = torch.cuda.graph_pool_handle()
+        return self._pool
+
+    @contextmanager
+    def measured(self) -> Iterator[list[int]]:
+        """A list that has, after the block, the most bytes that were taken at once within it."""
+        taken = [0]
+        if self._device.type != "cuda":
+            yield taken
+            return
+        torch.cuda.reset_peak_memory_stats(self._device)
+        before = torch.cuda.memory_allocated(self._device)
+        yield taken
+        taken[0] = torch.cuda.max_memory_allocated(self._device) - before
+
+    def has_room(self, needed: int) -> bool:
+        """Whether so many bytes can be taken. What rehearsals have left behind is given back, if it is needed."""
+        missing = ROOM * max(0, needed - self._held)
+        if torch.cuda.mem_get_info(self._device)[0] < missing:
+            torch.cuda.empty_cache()
+        if torch.cuda.mem_get_info(self._device)[0] < missing:
+            return False
+        self._held = max(self._held, needed)
+        return True
+
+    def free(self) -> None:
+        self._held, self._pool = 0, None
+        if self._device.type == "cuda":
+            torch.cuda.empty_cache()
+
+
+class _Recording:
+    """The computation of one shape, with memory for a batch of that shape."""
+
+    def __init__(self, batch: PackedBatch, compute: Callable[[PackedBatch], None], pool: Any) -> None:
+        self._batch = _copy(batch)
+        self._graph = torch.cuda.CUDAGraph()
+        # another thread prepares the next batches meanwhile, which is none of the recording's business
+        with torch.cuda.graph(self._graph, pool=pool, capture_error_mode="thread_local"):
+            compute(self._batch)
+
+    def replay(self, batch: PackedBatch) -> None:
+        """Computes this batch in place of the recorded one."""
+        for own, given in zip(_tensors(self._batch), _tensors(batch), strict=True):
+            own.copy_(given, non_blocking=True)
+        self._graph.replay()
+
+
+def _tensors(batch: PackedBatch) -> list[Tensor]:
+    rows = (batch.source, batch.target_input)
+    return [batch.real_targets, *(x for row in rows for x in (row.tokens, row.segments.starts, row.segments.places))]
+
+
+def _shape(batch: PackedBatch) -> Key:
+    """What two batches have in common that are computed alike."""
+    longest = (row.segments.maximum_length for row in (batch.source, batch.target_input))
+    return (*(tuple(tensor.shape) for tensor in _tensors(batch)), *longest)
+
+
+def _copy(batch: PackedBatch) -> PackedBatch:
+    """The same in memory of its own."""
+
+    def row(given: Packed) -> Packed:
+        segments = given.segments
+        own = Segments(segments.starts.clone(), segments.places.clone(), segments.maximum_length)
+        return Packed(given.tokens.clone(), own)
+
+    return PackedBatch(
+        row(batch.source), row(batch.target_input), batch.real_targets.clone(), batch.sentences, batch.source_tokens,
+        batch.whole, batch.sizes,
+    )  # fmt: skip
