@@ -14,6 +14,7 @@ from openwork import __version__
 from openwork.checks import doctor
 from openwork.checks.doctor import doctor_lines, doctor_values, examine
 from openwork.inference.prepared.products import available
+from training.cards import H100, OLD, WITHOUT_TRITON
 
 pytestmark = pytest.mark.slow
 
@@ -73,3 +74,10 @@ def test_from_the_command_line(call: Any) -> None:
     assert [one["name"] for one in values] == [one["name"] for one in doctor_values(examine(measure=False))]
     chinese = openwork("--lang", "zh", "doctor", "--quick")
     assert "处理器".encode() in chinese.out
+
+
+def test_it_says_how_a_graphics_card_computes() -> None:
+    old, plain, recorded = (doctor.computing_on(card) for card in (OLD, WITHOUT_TRITON, H100))
+    assert "float32" in str(old.found) and not old.advice
+    assert "bfloat16 on packed rows" in str(plain.found) and "pip install triton" in str(plain.advice)
+    assert "recorded" in str(recorded.found) and not recorded.advice

@@ -11,10 +11,8 @@ import pytest
 import torch
 
 from openwork.machine.device import choose_device, choose_products
-from openwork.machine.precision import choose_precision
 from openwork.models.build import build_model
 from openwork.runs.assembly import resolve_computing
-from openwork.training.batches import packing
 from openwork.training.batches.batch import PrefetchedStream, to_tensors
 from openwork.training.batches.packing import FewSizes, pack
 from openwork.training.computing import choice as computing
@@ -23,31 +21,24 @@ from openwork.training.loop import LoopState
 from openwork.training.progress import Progress
 from openwork.training.settings import TrainingSettings
 from runs.test_rules import settings
+from training.cards import A100, GPU, be
 from training.tiny import CPU, MODEL, SETTINGS, make_store, make_training
 
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "gpu.py"
-GPU = torch.device("cuda")
 
 
 def test_batches_are_laid_out_as_the_settings_and_the_device_want_it(monkeypatch: pytest.MonkeyPatch) -> None:
     model = build_model(MODEL.model_copy(update={"width": 16}), 12, 12)
     assert arrangement(TrainingSettings(), 4096, model, "bfloat16", CPU) is to_tensors
     assert arrangement(TrainingSettings(layout="packed"), 4096, model, "bfloat16", CPU) is pack
-    monkeypatch.setattr(packing, "is_supported", lambda device: device == GPU)
-    assert arrangement(TrainingSettings(), 4096, model, "bfloat16", GPU) is pack
+    be(A100, monkeypatch)
     monkeypatch.setattr(computing, "try_training_kernels", lambda model, heads, device: heads == {(8, 8)})
     few = arrangement(TrainingSettings(), 4096, model, "bfloat16", GPU)
     assert isinstance(few, partial) and few.func is pack and few.keywords == {"sizes": FewSizes.of(4096)}
     assert arrangement(TrainingSettings(r_drop=1.0), 4096, model, "bfloat16", GPU) is pack
     assert arrangement(TrainingSettings(layout="padded"), 4096, model, "bfloat16", GPU) is to_tensors
-
-
-def test_a_gpu_computes_in_bfloat16_if_it_has_such_products(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By what it is, not by a measurement, which would count how long a product takes to begin."""
-    for capability, expected in (((7, 5), "float32"), ((8, 0), "bfloat16"), ((9, 0), "bfloat16")):
-        monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _, found=capability: found)
-        assert {choose_precision("auto", GPU) for _ in range(5)} == {expected}
-        assert choose_precision("float32", GPU) == "float32"
+    monkeypatch.setattr(computing, "try_training_kernels", lambda model, heads, device: False)
+    assert arrangement(TrainingSettings(), 4096, model, "bfloat16", GPU) is pack
 
 
 def test_attention_on_a_gpu_is_not_left_to_cudnn(monkeypatch: pytest.MonkeyPatch) -> None:

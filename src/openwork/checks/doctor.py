@@ -23,6 +23,7 @@ from openwork.inference.prepared import native
 from openwork.inference.prepared.native.building import NotBuilt, find_compiler
 from openwork.inference.prepared.products import available
 from openwork.machine.available import memory_of_machine, system_lines
+from openwork.machine.card import Card, card_of
 from openwork.machine.device import choose_device
 from openwork.machine.precision import PrecisionName, choose_precision, matrix_rate
 
@@ -96,6 +97,8 @@ def _machine() -> Iterator[DoctorLine]:
         memory = torch.cuda.get_device_properties(0).total_memory / GIGABYTE
         found = f"{torch.cuda.get_device_name(0)}, {memory:.0f} GB; CUDA {torch.version.cuda}"
         yield DoctorLine("graphics card", AsIs(found))
+        if (card := card_of(torch.device("cuda"))) is not None:
+            yield computing_on(card)
     else:
         yield DoctorLine(
             "graphics card",
@@ -110,6 +113,19 @@ def _machine() -> Iterator[DoctorLine]:
         yield DoctorLine("compiler", "none: training.compile is not possible")
     missing = native.problem()
     yield DoctorLine("translating", f"without compiled functions: {missing}" if missing else "with compiled functions")
+
+
+def computing_on(card: Card) -> DoctorLine:
+    """How trainings and translations compute on a GPU."""
+    if not card.has_bfloat16:
+        return DoctorLine("computing there", "trainings in float32, translations in float16")
+    if not card.runs_kernels:
+        return DoctorLine(
+            "computing there",
+            "trainings in bfloat16 on packed rows, translations in float16",
+            "without Triton there are no kernels for short sentences: pip install triton",
+        )
+    return DoctorLine("computing there", "trainings in bfloat16, recorded as graphs; translations in float16")
 
 
 def _extras() -> Iterator[DoctorLine]:

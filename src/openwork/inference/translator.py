@@ -29,15 +29,16 @@ from openwork.inference.requests import NOTHING, Constrainer, Request, opening_o
 from openwork.inference.reranking import agreements
 from openwork.inference.shortlists import Shortlist, in_whole_vocabulary
 from openwork.inference.translation import NO_TRANSLATION, Alternative, Translation
+from openwork.machine.card import card_of
 from openwork.models.interfaces import SequenceModel, StepModel
 from openwork.text.pair import TokenizerPair
 from openwork.text.placeholders import Spans
 
 BATCH_TOKENS = 4096  # padded source positions times hypotheses that are searched together
 LEAST_TOKENS = 512  # to which batches shrink towards the end, so that processes that share them finish together
-# The same in buffers of fixed sizes, where a step takes about as long for few rows. They shrink so that there are
-# several: a batch takes as many steps as its longest sentence, and the results of one are read during the next.
-GPU_BATCH_TOKENS, GPU_LEAST_TOKENS = 32768, 8192
+# On a GPU they shrink so that there are several: a batch takes as many steps as its longest sentence, and the results
+# of one are read during the next.
+GPU_LEAST_TOKENS = 8192
 REPLACEMENT = "\ufffd"  # what incomplete characters are decoded to
 
 
@@ -114,8 +115,8 @@ class BatchTranslator:
         self.engine = Engine(model, precision)
         self.drafts = None if draft is None else Drafts(self.engine, draft)
         self.batch_tokens, self.least_tokens = BATCH_TOKENS, LEAST_TOKENS
-        if self.engine.is_fixed:
-            self.batch_tokens, self.least_tokens = GPU_BATCH_TOKENS, GPU_LEAST_TOKENS
+        if self.engine.is_fixed and (card := card_of(self.device)) is not None:
+            self.batch_tokens, self.least_tokens = card.search_tokens, GPU_LEAST_TOKENS
         self.shortlist, self.opening = shortlist, opening_of(transcript)
         self.tokenizers = tokenizers
         self.sources = batches_of(tokenizers.encoder)

@@ -6,6 +6,8 @@ from typing import Literal
 
 import torch
 
+from openwork.machine.card import card_of
+
 PrecisionName = Literal["float32", "bfloat16"]
 TYPES: dict[str, torch.dtype] = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
@@ -35,8 +37,8 @@ def choose_precision(wanted: str, device: torch.device) -> PrecisionName:
     """
     if wanted == "float32" or wanted == "bfloat16":
         return wanted
-    if device.type == "cuda":
-        return "bfloat16" if torch.cuda.get_device_capability(device) >= (8, 0) else "float32"
+    if (card := card_of(device)) is not None:
+        return "bfloat16" if card.has_bfloat16 else "float32"
     faster = _seconds(torch.float32, device) > WORTHWHILE * _seconds(torch.bfloat16, device)
     return "bfloat16" if faster else "float32"
 

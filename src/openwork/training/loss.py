@@ -21,6 +21,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from openwork.machine.card import card_of
 from openwork.machine.precision import TYPES, PrecisionName, computing_in
 from openwork.machine.thresholds import LOSS_BLOCK, LOSS_CHUNK
 from openwork.models.interfaces import SequenceModel
@@ -29,8 +30,6 @@ from openwork.training.batches.batch import TrainingBatch
 from openwork.training.settings import TrainingSettings
 
 SmoothingForm = Literal["vocabulary", "others"]
-
-GPU_CHUNK = 512_000_000  # logits in memory at once on a GPU; LOSS_CHUNK on a CPU
 
 
 @dataclass(frozen=True)
@@ -174,7 +173,8 @@ class _ProjectedLoss(torch.autograd.Function):
         soft: Soft | None,
         *passes: Tensor,
     ) -> tuple[Tensor, Tensor]:
-        chunk = LOSS_CHUNK if weight.device.type == "cpu" else GPU_CHUNK  # logits at once
+        card = card_of(weight.device)
+        chunk = LOSS_CHUNK if card is None else card.logits_at_once
         rows = max(1, max(1, chunk // weight.shape[0]) // len(passes))
         narrow_weight = weight.to(precision)
         hidden_gradients = [torch.empty_like(hidden) for hidden in passes]

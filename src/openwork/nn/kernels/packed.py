@@ -15,18 +15,19 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from openwork.machine.card import card_of
 from openwork.nn.kernels import WeightFunction, fused, gpu
 from openwork.nn.masks import Mask, Segments
 from openwork.nn.shapes import Bias, HeadOutputs, Keys, Queries, Values
 
 KERNEL_TYPES = (torch.bfloat16, torch.float16)
 WIDEST = 256  # the kernel's widest head
-OLDEST = (8, 0)  # compute capability of the first GPUs that have it: Ampere
 
 
 def is_supported(device: torch.device) -> bool:
     """Whether the framework has its kernel on this device."""
-    return device.type == "cuda" and torch.cuda.get_device_capability(device) >= OLDEST
+    card = card_of(device)
+    return card is not None and card.has_bfloat16
 
 
 def fits(head_width: int, value_width: int) -> bool:

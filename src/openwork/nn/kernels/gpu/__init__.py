@@ -5,17 +5,17 @@ tried there (`trials.py`): what computes wrong, or not at all, with this card, d
 framework.
 """
 
-import importlib.util
 import warnings
 from collections.abc import Callable
 
 import torch
 
+from openwork.machine.card import card_of
+
 LONGEST = 256  # tokens of a sentence up to which our kernel is used; the framework's is made for long ones
 WIDEST = 128  # numbers of a head: tiles of wider ones do not fit into a processor's registers
 NARROW = (torch.bfloat16, torch.float16)
 WIDEST_NORM = 4096  # numbers of a vector, which a program holds whole
-OLDEST = (8, 0)  # compute capability of the first GPUs with products in bfloat16: Ampere
 TOLERANCE = 0.05  # of the largest number: a few times what bfloat16 rounds
 
 Kernel = tuple[str, *tuple[int, ...]]
@@ -26,9 +26,8 @@ _right: dict[tuple[Kernel, int], bool] = {}  # and no cache of functools, of whi
 
 def runs_triton(device: torch.device) -> bool:
     """Whether kernels in Triton can run on this device."""
-    if device.type != "cuda" or importlib.util.find_spec("triton") is None or torch.version.cuda is None:
-        return False
-    return torch.cuda.get_device_capability(device) >= OLDEST
+    card = card_of(device)
+    return card is not None and card.runs_kernels
 
 
 def is_available(device: torch.device, *kernel: str | int) -> bool:
