@@ -1,6 +1,6 @@
 """Training at the paper's shapes on a GPU: every way to compute it, equal and timed, as a share of what the GPU can do.
 
-    python benchmarks/gpu.py [--out results/gpu.json] [--bundle FOLDER --sentences FILE]
+    make bench ARGS="--device cuda [--out FILE] [--growth TOKENS ...] [--bundle FOLDER --sentences FILE]"
 
 Trains "paper-base" and "paper-big" for some dozens of updates on made-up ids in sentences of news text's lengths, in
 the ways that are asked for, in turn, beside Hugging Face's Marian model where that is installed (gpu_huggingface.py);
@@ -17,8 +17,8 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +72,7 @@ class Options:
     vocabulary: int
     rounds: int
     store: Path | None
+    growth: tuple[int, ...] = ()
 
     @property
     def warm_up(self) -> int:
@@ -110,7 +111,7 @@ def made_up_store(folder: Path, options: Options) -> TokenStore:
     """Pairs whose lengths are spread like those of news text: a mean of about 27 tokens, targets like their sources."""
     generator = np.random.default_rng(1)
     mean = 27 if options.device.type == "cuda" else 12
-    pairs = max(200, options.tokens * BATCHES // mean)
+    pairs = max(200, max(options.tokens, *options.growth, 0) * BATCHES // mean)
     lengths = np.clip(generator.lognormal(np.log(mean) - 0.18, 0.6, pairs), 1, 250).astype(int)
     others = np.clip(lengths * generator.normal(1.0, 0.15, pairs), 1, 250).astype(int)
     ids = generator.integers(4, options.vocabulary, int(lengths.sum() + others.sum())).tolist()
@@ -226,16 +227,28 @@ def training(options: Options) -> dict[str, Any]:
                     theirs = train_marian(shape, store, options)
                     found[shape].setdefault("Hugging Face", []).append(theirs)
                     print(f"{shape}, Hugging Face, round {turn + 1}: {theirs['target_tokens_per_second']:,} a second")
+        found["growth"] = {tokens: of_size(tokens, store, options, rate) for tokens in options.growth}
     return found
 
 
-def main() -> None:
+def of_size(tokens: int, store: TokenStore, options: Options, rate: float) -> dict[str, Any]:
+    """The first shape and way with batches of another size."""
+    shape, way = options.shapes[0], options.ways[0]
+    result = train(shape, way, store, replace(options, tokens=tokens), rate)
+    print(f"{shape}, {way}, batches of {tokens:,} tokens: {result['target_tokens_per_second']:,} target tokens/s")
+    return result
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--precision", default="bfloat16", choices=["float32", "bfloat16"])
     parser.add_argument("--shapes", nargs="+", default=["paper-base", "paper-big"], choices=list(PRESETS))
     parser.add_argument("--ways", nargs="+", default=list(WAYS), choices=list(WAYS))
     parser.add_argument("--tokens", type=int, default=25_000, help="of a batch, on its longer side")
+    parser.add_argument(
+        "--growth", type=int, nargs="*", default=[], help="further sizes of batches for the first shape"
+    )
     parser.add_argument("--updates", type=int, default=40)
     parser.add_argument("--store", type=Path, help="stores/train of a run's folder, instead of made-up ids")
     parser.add_argument("--vocabulary", type=int, default=37_000, help="its entries, or more")
@@ -243,10 +256,10 @@ def main() -> None:
     parser.add_argument("--bundle", type=Path, help="a trained bundle to translate with")
     parser.add_argument("--sentences", type=Path, help="what to translate, one a line")
     parser.add_argument("--out", type=Path)
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     options = Options(
         torch.device(given.device), given.precision, given.shapes, given.ways, given.tokens, given.updates,
-        given.vocabulary, given.rounds, given.store,
+        given.vocabulary, given.rounds, given.store, tuple(given.growth),
     )  # fmt: skip
     choose_device()  # on a GPU it also turns off what is slow there
     choose_products(options.precision, options.device)

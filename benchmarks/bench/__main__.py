@@ -1,4 +1,4 @@
-"""`make bench`: see `make bench ARGS=--help`."""
+"""`make bench`: see `make bench ARGS=--help`; with `--device` the benchmark of GPUs (benchmarks/gpu.py)."""
 
 import sys
 from pathlib import Path
@@ -21,6 +21,11 @@ def say(line: str) -> None:
 
 
 def main() -> int:
+    if "--device" in sys.argv:
+        from gpu import main as measure_gpu
+
+        measure_gpu(sys.argv[1:])
+        return 0
     options = read_options(sys.argv[1:])
     try:
         return time_to_quality(options, say) if options.quality else _compare(options)

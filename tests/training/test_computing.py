@@ -1,6 +1,7 @@
 """How a training computes on its device: what "auto" takes, what is asked for, and the script that measures it."""
 
 import json
+import os
 import subprocess
 import sys
 from contextlib import AbstractContextManager, nullcontext
@@ -24,7 +25,7 @@ from runs.test_rules import settings
 from training.cards import A100, GPU, be
 from training.tiny import CPU, MODEL, SETTINGS, make_store, make_training
 
-BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "gpu.py"
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
 def test_batches_are_laid_out_as_the_settings_and_the_device_want_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,10 +99,13 @@ def test_a_gpu_multiplies_float32_in_full_where_the_training_is_in_it() -> None:
 @pytest.mark.slow
 def test_the_benchmark_of_gpus_runs_on_a_cpu(tmp_path: Path) -> None:
     work = ["--device", "cpu", "--shapes", "nano", "--tokens", "256", "--updates", "2", "--vocabulary", "300"]
-    ways = ["--ways", "padded", "packed", "--out", str(tmp_path / "found.json")]
-    done = subprocess.run([sys.executable, str(BENCHMARK), *work, *ways], capture_output=True, text=True, check=False)
+    ways = ["--ways", "padded", "packed", "--growth", "128", "--out", str(tmp_path / "found.json")]
+    run = [sys.executable, "-m", "bench", *work, *ways]  # as `make bench` does
+    environment = os.environ | {"PYTHONPATH": str(BENCHMARKS)}
+    done = subprocess.run(run, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found = json.loads((tmp_path / "found.json").read_text())
     assert all(check["equal"] for check in found["equality"].values()) and len(found["equality"]) == 8
     assert set(found["training"]["nano"]) - {"Hugging Face"} == {"padded", "packed"}
     assert found["training"]["nano"]["packed"][0]["target_tokens_per_second"] > 0
+    assert found["training"]["growth"]["128"]["target_tokens_per_second"] > 0
