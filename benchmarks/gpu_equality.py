@@ -13,6 +13,7 @@ from openwork.models.build import build_model
 from openwork.models.interfaces import SequenceModel
 from openwork.models.settings import TransformerSettings
 from openwork.nn.kernels import packed, reference
+from openwork.nn.kernels.gpu.trials import try_training_kernels
 from openwork.nn.masks import Mask, Segments
 from openwork.training.batches.batch import TrainingBatch, to_tensors
 from openwork.training.batches.packing import FewSizes, pack
@@ -31,6 +32,7 @@ VOCABULARY = 50
 def differences(device: torch.device) -> dict[str, dict[str, Any]]:
     """For each way its largest difference, and whether that is within what its number type allows."""
     found = {}
+    try_training_kernels(build_model(MODEL, VOCABULARY, VOCABULARY), {(32, 32)}, device)
     products = torch.backends.cuda.matmul.fp32_precision
     if device.type == "cuda":
         torch.backends.cuda.matmul.fp32_precision = "ieee"  # what is compared in float32 is computed in float32

@@ -10,6 +10,7 @@ from openwork.data.store import TokenStore
 from openwork.models.interfaces import SequenceModel
 from openwork.models.weights import model_weights
 from openwork.nn.kernels import gpu
+from openwork.nn.kernels.gpu.trials import try_training_kernels
 from openwork.training.batches.batch import SoftTokens, TrainingBatch, to_tensors
 from openwork.training.batches.packing import NOT_REAL, FewSizes, PackedBatch, pack
 from openwork.training.computing.captured import Captured, RecordingMemory
@@ -212,6 +213,7 @@ def test_recorded_updates_are_those_that_are_not_recorded(store: TokenStore, pre
     results = []
     for records in (True, False):
         one = make_training(store, settings, device=GPU)
+        assert try_training_kernels(one.model, set(), GPU)
         assert one.updater.captured is not None
         one.updater.captured.records = records
         results.append(updates(one, range(1, 7)))
@@ -225,6 +227,7 @@ def test_a_resumed_training_on_a_gpu_has_the_same_bits(store: TokenStore) -> Non
     STORES[:] = [store]
     settings = PLAIN.model_copy(update={"precision": "bfloat16"})
     whole, first, second = (make_training(store, settings, device=GPU) for _ in range(3))
+    assert try_training_kernels(whole.model, set(), GPU)
     expected = updates(whole, range(1, 9))
     updates(first, range(1, 6))
     second.model.load_state_dict(first.model.state_dict())
@@ -239,10 +242,11 @@ def test_a_resumed_training_on_a_gpu_has_the_same_bits(store: TokenStore) -> Non
 @pytest.mark.parametrize("norm", ["post", "pre"])
 def test_gradients_on_a_gpu_are_near_those_of_a_cpu(store: TokenStore, norm: str) -> None:
     """With our kernels in bfloat16, beside float32 by the formulas."""
-    model = UNDROPPED.model_copy(update={"norm": norm})
+    model = UNDROPPED.model_copy(update={"norm": norm, "width": 64, "feedforward_width": 96})
     settings = PLAIN.model_copy(update={"clip_norm": 0.0})
     plain = make_training(store, settings, model)
     narrow = make_training(store, settings.model_copy(update={"precision": "bfloat16"}), model, device=GPU)
+    assert try_training_kernels(narrow.model, {(32, 32)}, GPU)
     report = plain.updater.update([to_tensors(assemble(store, np.arange(12)), CPU)], 1)
     found = narrow.updater.update([pack(assemble(store, np.arange(12)), GPU, SIZES)], 1)
     assert found.loss == pytest.approx(report.loss, rel=1e-2)

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from openwork.models.interfaces import Packed
+from openwork.nn.kernels import gpu
 from openwork.nn.masks import Segments
 from openwork.training.batches.batch import TrainingBatch
 from openwork.training.batches.packing import PackedBatch
@@ -36,7 +37,7 @@ class Captured:
     def __init__(self, objective: Objective, copy: WorkingCopy, device: torch.device) -> None:
         self.objective, self.copy, self.device = objective, copy, device
         self.sums = torch.zeros(2, dtype=torch.float64, device=device)  # the loss that is minimised, and the likelihood
-        self.records = device.type == "cuda"
+        self.records = device.type == "cuda"  # until memory is short
         self._scale = torch.ones((), device=device)  # 1 / tokens of the update
         self._rehearsed: dict[Key, int] = {}  # the bytes that a shape's rehearsal took
         self._recorded: OrderedDict[Key, _Recording] = OrderedDict()
@@ -82,7 +83,8 @@ class Captured:
     def _record(self, key: Key, batch: PackedBatch, learning: Sequence[bool], *, more: bool) -> bool:
         """Records a shape that has been rehearsed, if there is memory for it; whether it did."""
         needed = self._rehearsed.get(key)
-        if not self.records or needed is None or not self._memory.has_room(needed):
+        has_loss = gpu.is_available(self.device, "loss")  # the formula selects real targets, for which the CPU waits
+        if not (self.records and has_loss) or needed is None or not self._memory.has_room(needed):
             return False
         self._restore_gradients()
         compute = partial(self._compute, learning=learning, more=more)
