@@ -19,11 +19,13 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from torch.profiler import ProfilerActivity, profile
 
 sys.path.insert(0, str(Path(__file__).parent))
 from gpu_equality import differences
@@ -56,6 +58,7 @@ WAYS = {
     "packed, compiled": TrainingSettings(layout="packed", compile="on"),
 }
 WANTED = {"paper-base": 0.3, "paper-big": 0.5}  # share of the matrix rate that the project wants
+PROFILED, MOST_KERNELS = 3, 30  # updates, and kernels that are listed
 BATCHES = 40  # of the corpus that is made up: its epochs differ, but their batches soon have no new shapes
 
 
@@ -73,6 +76,7 @@ class Options:
     rounds: int
     store: Path | None
     growth: tuple[int, ...] = ()
+    profiles: bool = False
 
     @property
     def warm_up(self) -> int:
@@ -145,6 +149,9 @@ def train(shape: str, way: str, store: TokenStore, options: Options, rate: float
         reports = update(updater, batches, run.progress, options.updates)
         finish(options.device)
         seconds = time.perf_counter() - ready
+        kernels = (
+            profiled(lambda: update(updater, batches, run.progress, PROFILED), options) if options.profiles else []
+        )
     targets, sentences = sum(report.target_tokens for report in reports), sum(report.sentences for report in reports)
     sources = sum(report.source_tokens for report in reports)
     cost = cost_of(
@@ -158,7 +165,30 @@ def train(shape: str, way: str, store: TokenStore, options: Options, rate: float
         "seconds_to_warm_up": round(ready - start, 1),
         "loss": round(reports[-1].loss, 4),
         "said": said,
+        **({"kernels": kernels} if kernels else {}),
     }
+
+
+def profiled(work: Callable[[], object], options: Options) -> list[dict[str, Any]]:
+    """The kernels, or on a CPU the operations, that take longest, with milliseconds and calls of one update."""
+    is_gpu = options.device.type == "cuda"
+    kinds = [ProfilerActivity.CUDA if is_gpu else ProfilerActivity.CPU]
+    with profile(activities=kinds) as recorded:
+        work()
+        finish(options.device)
+
+    def own_time(one: Any) -> float:
+        return one.self_device_time_total if is_gpu else one.self_cpu_time_total
+
+    found = sorted(recorded.key_averages(), key=own_time, reverse=True)[:MOST_KERNELS]
+    return [
+        {
+            "name": one.key[:100],
+            "milliseconds": round(own_time(one) / 1000 / PROFILED, 3),
+            "calls": one.count / PROFILED,
+        }
+        for one in found
+    ]
 
 
 def train_marian(shape: str, store: TokenStore, options: Options) -> dict[str, Any]:
@@ -249,6 +279,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--growth", type=int, nargs="*", default=[], help="further sizes of batches for the first shape"
     )
+    parser.add_argument("--profile", action="store_true", help="also list the kernels of an update")
     parser.add_argument("--updates", type=int, default=40)
     parser.add_argument("--store", type=Path, help="stores/train of a run's folder, instead of made-up ids")
     parser.add_argument("--vocabulary", type=int, default=37_000, help="its entries, or more")
@@ -259,7 +290,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     options = Options(
         torch.device(given.device), given.precision, given.shapes, given.ways, given.tokens, given.updates,
-        given.vocabulary, given.rounds, given.store, tuple(given.growth),
+        given.vocabulary, given.rounds, given.store, tuple(given.growth), given.profile,
     )  # fmt: skip
     choose_device()  # on a GPU it also turns off what is slow there
     choose_products(options.precision, options.device)

@@ -99,7 +99,7 @@ def test_a_gpu_multiplies_float32_in_full_where_the_training_is_in_it() -> None:
 @pytest.mark.slow
 def test_the_benchmark_of_gpus_runs_on_a_cpu(tmp_path: Path) -> None:
     work = ["--device", "cpu", "--shapes", "nano", "--tokens", "256", "--updates", "2", "--vocabulary", "300"]
-    ways = ["--ways", "padded", "packed", "--growth", "128", "--out", str(tmp_path / "found.json")]
+    ways = ["--ways", "padded", "packed", "--growth", "128", "--profile", "--out", str(tmp_path / "found.json")]
     run = [sys.executable, "-m", "bench", *work, *ways]  # as `make bench` does
     environment = os.environ | {"PYTHONPATH": str(BENCHMARKS)}
     done = subprocess.run(run, env=environment, capture_output=True, text=True, check=False)
@@ -108,4 +108,5 @@ def test_the_benchmark_of_gpus_runs_on_a_cpu(tmp_path: Path) -> None:
     assert all(check["equal"] for check in found["equality"].values()) and len(found["equality"]) == 8
     assert set(found["training"]["nano"]) - {"Hugging Face"} == {"padded", "packed"}
     assert found["training"]["nano"]["packed"][0]["target_tokens_per_second"] > 0
+    assert found["training"]["nano"]["packed"][0]["kernels"][0]["milliseconds"] > 0
     assert found["training"]["growth"]["128"]["target_tokens_per_second"] > 0
