@@ -141,6 +141,22 @@ def test_gradients_that_were_freed_are_written_where_they_were(store: TokenStore
     assert [own.grad.data_ptr() for own in one.updater.copy.own if own.grad is not None] == places
 
 
+def test_weights_that_do_not_learn_yet_have_no_gradient(store: TokenStore) -> None:
+    """Nor do they get the one of another update back."""
+    settings = PLAIN.model_copy(update={"layer_groups": ("decoder", "encoder"), "unfreeze_every": 2})
+    one, other = (make_training(store, settings, UNDROPPED) for _ in range(2))
+    for step in range(1, 7):
+        rows = [np.arange(4), np.arange(4, 9)][: 1 + step % 2]
+        one.updater.update([few(store, each) for each in rows], step)
+        other.updater.update([to_tensors(assemble(store, each), CPU) for each in rows], step)
+        mine, theirs = ([own.grad is not None for own in made.updater.copy.own] for made in (one, other))
+        assert mine == theirs
+    for (name, weight), expected in zip(
+        model_weights(one.model).items(), model_weights(other.model).values(), strict=True
+    ):
+        torch.testing.assert_close(weight, expected, rtol=1e-3, atol=1e-5, msg=name)
+
+
 def test_only_batches_of_few_shapes_are_captured(store: TokenStore) -> None:
     captured = make_training(store, PLAIN).updater.captured
     assert isinstance(captured, Captured)

@@ -42,7 +42,8 @@ class Captured:
         self._rehearsed: dict[Key, int] = {}  # the bytes that a shape's rehearsal took
         self._recorded: OrderedDict[Key, _Recording] = OrderedDict()
         self._memory = RecordingMemory(device)
-        self._gradients: list[Tensor | None] | None = None
+        self._places: list[Tensor | None] = [None] * len(copy.own)  # where recordings write gradients
+        self._written: dict[Key, list[bool]] = {}  # which weights have a gradient after a batch of a shape
 
     def takes(self, batch: TrainingBatch) -> bool:
         """Whether a batch is of the kind that comes in few shapes."""
@@ -56,16 +57,19 @@ class Captured:
     def add(self, batch: PackedBatch, learning: Sequence[bool], *, more: bool) -> None:
         """Computes the gradients of a batch; `more`: on top of those of the batch before, `sums` always."""
         key = (_shape(batch), tuple(learning), more)
-        if key not in self._recorded and not self._record(key, batch, learning, more=more):
-            self._restore_gradients()
-            with self._memory.measured() as taken:
-                self._compute(batch, learning, more=more)
-            self._rehearsed[key] = taken[0]
-            self._gradients = [own.grad for own in self.copy.own]  # recordings write gradients where these are
+        if not more:
+            self._lend([True] * len(self._places))  # someone may have freed the gradients between updates
+        if key in self._recorded or self._record(key, batch, learning, more=more):
+            self._recorded.move_to_end(key)
+            self._recorded[key].replay(batch)
+            self._lend(self._written[key])
             return
-        self._recorded.move_to_end(key)
-        self._recorded[key].replay(batch)
-        self._restore_gradients()
+        with self._memory.measured() as taken:
+            self._compute(batch, learning, more=more)
+        self._rehearsed[key] = taken[0]
+        self._written[key] = [own.grad is not None for own in self.copy.own]
+        pairs = zip(self.copy.own, self._places, strict=True)
+        self._places = [place if own.grad is None else own.grad for own, place in pairs]
 
     def forget(self) -> bool:
         """Gives the memory of all recordings back, and makes no more; whether there were any."""
@@ -86,18 +90,18 @@ class Captured:
         has_loss = gpu.is_available(self.device, "loss")  # the formula selects real targets, for which the CPU waits
         if not (self.records and has_loss) or needed is None or not self._memory.has_room(needed):
             return False
-        self._restore_gradients()
+        if any(own.grad is None for own, writes in zip(self.copy.own, self._written[key], strict=True) if writes):
+            return False  # what is written for the first time in an update must have a place of its own
         compute = partial(self._compute, learning=learning, more=more)
         self._recorded[key] = _Recording(batch, compute, self._memory.pool)
         if len(self._recorded) > MOST:
             self._recorded.popitem(last=False)
         return True
 
-    def _restore_gradients(self) -> None:
-        """A weight may have lost its gradient to someone who freed memory between updates."""
-        if self._gradients is not None:
-            for own, gradient in zip(self.copy.own, self._gradients, strict=True):
-                own.grad = gradient
+    def _lend(self, wanted: Sequence[bool]) -> None:
+        """Gives these weights the gradients that are at their places, and the others none."""
+        for own, place, is_wanted in zip(self.copy.own, self._places, wanted, strict=True):
+            own.grad = place if is_wanted else None
 
 
 class RecordingMemory:
