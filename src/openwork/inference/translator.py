@@ -341,8 +341,8 @@ class BatchTranslator:
                 made = self._search(model, settings, present, sources, given_up=given_up, recorder=recorder)
                 return lambda: made
             return lambda: list(map(present, found(), sources))
-        begun = [search(half) for half in self._halves(sources)]
-        return lambda: [translations for half in begun for translations in half()]
+        parts = [search(half) for half in self._halves(sources)]
+        return lambda: [translations for part in parts for translations in part()]
 
     def _halves(self, sources: Sequence[_Source]) -> tuple[Sequence[_Source], Sequence[_Source]]:
         """The sources in two parts, for which memory is made free."""
