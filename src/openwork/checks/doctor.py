@@ -123,7 +123,7 @@ def computing_on(card: Card) -> DoctorLine:
         return DoctorLine(
             "computing there",
             "trainings in bfloat16 on packed rows, translations in float16",
-            "without Triton there are no kernels for short sentences: pip install triton",
+            "without Triton, which torch's builds for CUDA on Linux bring, there are no kernels for short sentences",
         )
     return DoctorLine("computing there", "trainings in bfloat16, recorded as graphs; translations in float16")
 
