@@ -82,6 +82,12 @@ def validation_arrangement(
     return to_tensors
 
 
+def is_recorded(updater: Updater, stream: Stream) -> bool:
+    """Whether the passes of this stream's batches are recorded."""
+    arrange = getattr(stream, "arrange", None)
+    return updater.captured is not None and isinstance(arrange, partial) and arrange.func is pack
+
+
 @contextmanager
 def prepared_stream(
     updater: Updater, stream: Stream, run: LoopState, device: torch.device, report: Callable[[str], None]
@@ -89,8 +95,7 @@ def prepared_stream(
     """The stream to train with while the block runs: layers compiled and batches ahead, as the settings want it."""
     ahead = run.settings.prefetch
     with ExitStack() as ways:
-        recorded = updater.captured is not None and isinstance(getattr(stream, "arrange", None), partial)
-        if wants_compiling(run.settings.compile, updater.model, device, recorded=recorded):
+        if wants_compiling(run.settings.compile, updater.model, device, recorded=is_recorded(updater, stream)):
             ways.enter_context(compiled_updates(updater, stream, run.progress, report))
         yield ways.enter_context(prefetched(stream, AHEAD.get(device.type, 0) if ahead is None else ahead))
 
