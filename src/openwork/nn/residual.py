@@ -74,7 +74,7 @@ class PostNorm(NormConnection):
     """LayerNorm(x + Dropout(Sublayer(x))): the paper's."""
 
     def after(self, x: Vectors, sublayer_output: Vectors) -> Vectors:
-        if self.training and takes_sum(self.norm, x, sublayer_output):
+        if x.is_cuda and self.training and takes_sum(self.norm, x, sublayer_output):
             return norm_of_sum(self.norm, x, self.residual.dropout(sublayer_output))
         return self.norm(self.residual(x, sublayer_output))
 
@@ -88,7 +88,8 @@ class PreNorm(NormConnection):
     """x + Dropout(Sublayer(LayerNorm(x))): the usual choice since (Xiong et al. 2020)."""
 
     def before(self, x: Vectors) -> Vectors:
-        return norm_of_sum(self.norm, x) if self.training and takes_sum(self.norm, x) else self.norm(x)
+        fits = x.is_cuda and self.training and takes_sum(self.norm, x)
+        return norm_of_sum(self.norm, x) if fits else self.norm(x)
 
     def after(self, x: Vectors, sublayer_output: Vectors) -> Vectors:
         return self.residual(x, sublayer_output)

@@ -70,7 +70,7 @@ class PreparedConnection:
 
     def after(self, x: Tensor, made: Tensor) -> Tensor:
         """Overwrites `made`, the output of the sub-layer."""
-        if self.summed is not None and self.project is None and takes_sum(self.summed, x, made):
+        if x.is_cuda and self.summed is not None and self.project is None and takes_sum(self.summed, x, made):
             return norm_of_sum(self.summed, x, made)
         made = made if self.norm_made is None else self.norm_made(made)
         if self.adds_input:
