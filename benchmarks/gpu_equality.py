@@ -38,11 +38,11 @@ def differences(device: torch.device) -> dict[str, dict[str, Any]]:
         torch.backends.cuda.matmul.fp32_precision = "ieee"  # what is compared in float32 is computed in float32
     for precision in TOLERANCES:
         ways = {f"{layout}, {precision}": _of_training(layout, precision, device) for layout in ("padded", "packed")}
-        ways[f"recorded, {precision}"] = _of_recorded(precision, device)
+        ways[f"captured, {precision}"] = _of_captured(precision, device)
         ways[f"kernel for packed rows, {precision}"] = _of_kernel(device, getattr(torch, precision))
         for name, difference in ways.items():
             tolerance = TOLERANCES[precision]
-            if name == "recorded, bfloat16":  # between the sub-layers, too, numbers have 8 digits
+            if name == "captured, bfloat16":  # between the sub-layers, too, numbers have 8 digits
                 tolerance = NARROW_STREAM
             found[name] = {"difference": difference, "tolerance": tolerance, "equal": difference <= tolerance}
             print(f"{name}: {difference:.1e} from the CPU's float32, {tolerance:.0e} allowed")
@@ -78,7 +78,7 @@ def _of_training(layout: str, precision: PrecisionName, device: torch.device) ->
     return _furthest(_gradients(model.to(device), arrange(batch, device), precision), expected)
 
 
-def _of_recorded(precision: PrecisionName, device: torch.device) -> float:
+def _of_captured(precision: PrecisionName, device: torch.device) -> float:
     """As trainings on a GPU compute: the narrow copy's gradients of a batch of few shapes, the third time it comes."""
     torch.manual_seed(3)
     model, batch = build_model(MODEL, VOCABULARY, VOCABULARY), _batch()

@@ -147,3 +147,15 @@ def browser() -> Iterator[Any]:
 
     with opened_browser() as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def kernel_device() -> "torch.device":
+    """Where kernels of a GPU run: on one, or on the CPU by Triton's interpreter, with TRITON_INTERPRET=1."""
+    import torch
+
+    if torch.cuda.is_available():
+        return torch.device("cuda")
+    if os.environ.get("TRITON_INTERPRET") == "1" and importlib.util.find_spec("triton") is not None:
+        return torch.device("cpu")
+    pytest.skip("needs a GPU, or Triton's interpreter")

@@ -77,7 +77,7 @@ def test_from_the_command_line(call: Any) -> None:
 
 
 def test_it_says_how_a_graphics_card_computes() -> None:
-    old, plain, recorded = (doctor.computing_on(card) for card in (OLD, WITHOUT_TRITON, H100))
+    old, plain, captured = (doctor.computing_on(card) for card in (OLD, WITHOUT_TRITON, H100))
     assert "float32" in str(old.found) and not old.advice
     assert "bfloat16 on packed rows" in str(plain.found) and "Triton" in str(plain.advice)
-    assert "recorded" in str(recorded.found) and not recorded.advice
+    assert "captured" in str(captured.found) and not captured.advice

@@ -1,7 +1,5 @@
 """Searches of fixed sizes by our own kernels and by the framework's; on a CPU by Triton's interpreter."""
 
-import importlib.util
-import os
 from typing import Any
 
 import pytest
@@ -21,7 +19,6 @@ from openwork.models.build import build_transformer
 from openwork.models.settings import TransformerSettings
 from openwork.nn.kernels.gpu import TOLERANCE, step_attention
 
-IS_INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1" and importlib.util.find_spec("triton") is not None
 SIZES = TransformerSettings(
     width=64, heads=2, feedforward_width=32, encoder_layers=1, decoder_layers=2, output_bias=True
 )
@@ -29,13 +26,9 @@ LENGTHS = torch.tensor([5, 2, 4])
 SOURCE = torch.randint(4, 40, (3, 5), generator=torch.Generator().manual_seed(2))
 
 
-@pytest.fixture(scope="module")
-def device() -> torch.device:
-    if torch.cuda.is_available():
-        return torch.device("cuda")
-    if IS_INTERPRETED:
-        return torch.device("cpu")
-    pytest.skip("needs a GPU, or Triton's interpreter")
+@pytest.fixture
+def device(kernel_device: torch.device) -> torch.device:
+    return kernel_device
 
 
 def weights(device: torch.device, dtype: torch.dtype) -> FixedWeights:

@@ -46,8 +46,8 @@ def test_a_training_is_arranged_for_the_card(
         assert arrange.keywords == {"sizes": FewSizes.of(25_000)}  # type: ignore[union-attr]
     else:
         assert arrange is (pack if packs else to_tensors)
-    # passes that are recorded are not compiled; all others on a GPU are
-    assert wants_compiling("auto", model, GPU, recorded=kernels) is not kernels
+    # passes that are captured are not compiled; all others on a GPU are
+    assert wants_compiling("auto", model, GPU, captured=kernels) is not kernels
 
 
 def test_how_much_is_computed_at_once_follows_from_the_memory() -> None:

@@ -1,8 +1,5 @@
 """The kernels of a step of a search beside the formulas; on a CPU by Triton's interpreter, if TRITON_INTERPRET=1."""
 
-import importlib.util
-import os
-
 import pytest
 import torch
 from torch import Tensor
@@ -11,18 +8,13 @@ from torch.nn.functional import scaled_dot_product_attention
 from openwork.nn.kernels.gpu.choice import best_parts
 from openwork.nn.kernels.gpu.step_attention import attend_to_past, attend_to_source
 
-IS_INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1" and importlib.util.find_spec("triton") is not None
 SENTENCES, HEADS = 3, 2
 TOLERANCE = 3e-3
 
 
-@pytest.fixture(scope="module")
-def device() -> torch.device:
-    if torch.cuda.is_available():
-        return torch.device("cuda")
-    if IS_INTERPRETED:
-        return torch.device("cpu")
-    pytest.skip("needs a GPU, or Triton's interpreter")
+@pytest.fixture
+def device(kernel_device: torch.device) -> torch.device:
+    return kernel_device
 
 
 def random(*sizes: int, device: torch.device) -> Tensor:

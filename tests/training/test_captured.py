@@ -13,7 +13,7 @@ from openwork.nn.kernels import gpu
 from openwork.nn.kernels.gpu.trials import try_training_kernels
 from openwork.training.batches.batch import SoftTokens, TrainingBatch, to_tensors
 from openwork.training.batches.packing import NOT_REAL, FewSizes, PackedBatch, pack
-from openwork.training.computing.captured import Captured, RecordingMemory
+from openwork.training.computing.captured import Captured, GraphMemory
 from openwork.training.loss import LossSums, batch_loss
 from openwork.training.optimisers import optimiser_tensors, restore_optimiser
 from training.tiny import CPU, MODEL, SETTINGS, Training, make_store, make_training
@@ -131,7 +131,7 @@ def test_an_update_without_numbers_changes_nothing(store: TokenStore) -> None:
 
 
 def test_gradients_that_were_freed_are_written_where_they_were(store: TokenStore) -> None:
-    """A recording writes to the memory that it knows."""
+    """A graph writes to the memory that it knows."""
     one = make_training(store, PLAIN, UNDROPPED)
     one.updater.update([few(store, np.arange(4))], 1)
     places = [own.grad.data_ptr() for own in one.updater.copy.own if own.grad is not None]
@@ -187,15 +187,15 @@ def test_a_batch_for_which_memory_is_not_enough_is_computed_in_parts(store: Toke
     assert one.updater.divisions == 4
     assert found.loss == pytest.approx(expected.loss, rel=1e-5)
     assert found.gradient_norm == pytest.approx(expected.gradient_norm, rel=1e-4)
-    assert not captured.records  # what is left of the memory is for the parts
+    assert not captured.captures  # what is left of the memory is for the parts
 
 
-def test_recordings_share_the_memory_of_the_largest(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_graphs_share_the_memory_of_the_largest(monkeypatch: pytest.MonkeyPatch) -> None:
     free = [1000]
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (free[0], 10_000))
     emptied: list[bool] = []
     monkeypatch.setattr(torch.cuda, "empty_cache", lambda: emptied.append(True))
-    memory = RecordingMemory(torch.device("cuda"))
+    memory = GraphMemory(torch.device("cuda"))
     assert memory.has_room(800) and not emptied  # 960 with some room
     free[0] = 100
     assert memory.has_room(800) and memory.has_room(880) and not emptied  # 80 more than is held
@@ -222,16 +222,16 @@ STORES: list[TokenStore] = []
 
 @needs_gpu
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-def test_recorded_updates_are_those_that_are_not_recorded(store: TokenStore, precision: str) -> None:
+def test_captured_updates_are_those_that_are_not_captured(store: TokenStore, precision: str) -> None:
     """Bit by bit, dropout included."""
     STORES[:] = [store]
     settings = PLAIN.model_copy(update={"precision": precision})
     results = []
-    for records in (True, False):
+    for captures in (True, False):
         one = make_training(store, settings, device=GPU)
         assert try_training_kernels(one.model, set(), GPU)
         assert one.updater.captured is not None
-        one.updater.captured.records = records
+        one.updater.captured.captures = captures
         results.append(updates(one, range(1, 7)))
     for name, weight in results[0].items():
         assert torch.equal(results[1][name], weight), name
@@ -239,7 +239,7 @@ def test_recorded_updates_are_those_that_are_not_recorded(store: TokenStore, pre
 
 @needs_gpu
 def test_a_resumed_training_on_a_gpu_has_the_same_bits(store: TokenStore) -> None:
-    """What the uninterrupted one has recorded, the resumed one computes as it comes."""
+    """What the uninterrupted one has captured, the resumed one computes as it comes."""
     STORES[:] = [store]
     settings = PLAIN.model_copy(update={"precision": "bfloat16"})
     whole, first, second = (make_training(store, settings, device=GPU) for _ in range(3))

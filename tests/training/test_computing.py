@@ -18,7 +18,7 @@ from openwork.training.batches.batch import PrefetchedStream, to_tensors
 from openwork.training.batches.language_modelling import next_token_batch
 from openwork.training.batches.packing import FewSizes, pack
 from openwork.training.computing import choice as computing
-from openwork.training.computing.choice import arrangement, is_recorded, prepared_stream
+from openwork.training.computing.choice import arrangement, is_captured, prepared_stream
 from openwork.training.loop import LoopState
 from openwork.training.progress import Progress
 from openwork.training.settings import TrainingSettings
@@ -43,7 +43,7 @@ def test_batches_are_laid_out_as_the_settings_and_the_device_want_it(monkeypatch
     assert arrangement(TrainingSettings(), 4096, model, "bfloat16", GPU) is pack
 
 
-def test_only_packed_rows_of_few_sizes_are_recorded(tmp_path: Path) -> None:
+def test_only_packed_rows_of_few_sizes_are_captured(tmp_path: Path) -> None:
     training = make_training(make_store(tmp_path / "store"), SETTINGS)
     stream = training.stream
     for arrange, expected in (
@@ -51,10 +51,10 @@ def test_only_packed_rows_of_few_sizes_are_recorded(tmp_path: Path) -> None:
         (partial(next_token_batch, backwards=False), False),
     ):  # fmt: skip
         stream.arrange = arrange
-        assert is_recorded(training.updater, stream) is expected
+        assert is_captured(training.updater, stream) is expected
     without = make_training(stream.store, SETTINGS.model_copy(update={"optimiser": "sgd"}))
     stream.arrange = partial(pack, sizes=FewSizes.of(64))
-    assert not is_recorded(without.updater, stream)
+    assert not is_captured(without.updater, stream)
 
 
 def test_attention_on_a_gpu_is_not_left_to_cudnn(monkeypatch: pytest.MonkeyPatch) -> None:

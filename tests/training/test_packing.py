@@ -13,10 +13,11 @@ from openwork.models.build import build_model
 from openwork.models.interfaces import SequenceModel
 from openwork.models.settings import DecoderSettings, TransformerSettings
 from openwork.models.weights import model_weights
+from openwork.nn.kernels.gpu import doubled
 from openwork.nn.masks import Mask
 from openwork.training.batches import packing
 from openwork.training.batches.batch import BatchStream, to_tensors
-from openwork.training.batches.packing import FINE, choose_layout, doubled, pack, round_up
+from openwork.training.batches.packing import FINE, choose_layout, pack, round_up
 from openwork.training.loss import batch_loss
 from openwork.training.progress import Progress
 from training.tiny import CPU, MODEL, RECURRENT, SETTINGS, VOCABULARY, make_training

@@ -125,7 +125,7 @@ def computing_on(card: Card) -> DoctorLine:
             "trainings in bfloat16 on packed rows, translations in float16",
             "without Triton, which torch's builds for CUDA on Linux bring, there are no kernels for short sentences",
         )
-    return DoctorLine("computing there", "trainings in bfloat16, recorded as graphs; translations in float16")
+    return DoctorLine("computing there", "trainings in bfloat16, captured as graphs; translations in float16")
 
 
 def _extras() -> Iterator[DoctorLine]:

@@ -87,7 +87,8 @@ class TrainingSettings(Settings):
     mask_whole_words: bool = option(False, "mask whole words, all pieces of each, instead of single pieces (task fill)")
     compile: Literal["auto", "on", "off"] = option(
         "auto",
-        "compile the layers of encoder and decoder while training; auto does on a GPU where passes are not recorded",
+        "compile the layers of encoder and decoder while training; auto does on a GPU that does not replay passes as "
+        "graphs",
     )
     prefetch: int | None = option(
         None, "batches prepared ahead by a thread beside; 2 on a GPU, 0 on a CPU", ge=0, le=BATCHES

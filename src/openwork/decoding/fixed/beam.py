@@ -12,10 +12,11 @@ from openwork.decoding.fixed.choice import best_in_order, normaliser_of
 from openwork.decoding.fixed.found import FoundHypotheses
 from openwork.decoding.fixed.model import FixedModel
 from openwork.decoding.fixed.search import FixedSearch
-from openwork.decoding.fixed.transfer import on_device
 from openwork.decoding.scoring import Hypothesis, is_settled, penalty_of
 from openwork.decoding.settings import DecodingSettings
-from openwork.nn.kernels.gpu.choice import BestParts, best_parts, is_suited, power
+from openwork.machine.device import on_device
+from openwork.nn.kernels.gpu import doubled
+from openwork.nn.kernels.gpu.choice import BestParts, best_parts, is_suited
 from openwork.nn.shapes import Lengths
 
 
@@ -89,7 +90,7 @@ class FixedBeamSearch(FixedSearch):
             *best.all, self.tokens, self.parents, self.log_probabilities, self.history, self.ancestors, self.ended,
             self.continued, self.scores, self.counts, self.done, self.normalisers, self.penalties, self.position,
             self.sentences, self.beam, parts, 2 * self.beam, self.model.vocabulary, SYMBOL_IDS.end,
-            ROWS=power(self.beam), PARTS=power(parts), EACH=power(parts * 2 * self.beam),
+            ROWS=doubled(self.beam), PARTS=doubled(parts), EACH=doubled(parts * 2 * self.beam),
         )  # fmt: skip
         self.check.add_(self.normalisers.sum())
 

@@ -12,7 +12,8 @@ from openwork.decoding.fixed.model import FixedModel
 from openwork.decoding.fixed.search import FixedSearch
 from openwork.decoding.scoring import Hypothesis, most_probable_tokens, scored
 from openwork.decoding.settings import DecodingSettings
-from openwork.nn.kernels.gpu.choice import BestParts, best_parts, is_suited, power
+from openwork.nn.kernels.gpu import doubled
+from openwork.nn.kernels.gpu.choice import BestParts, best_parts, is_suited
 from openwork.nn.shapes import Lengths
 
 
@@ -43,7 +44,7 @@ class FixedGreedySearch(FixedSearch):
 
         take_greedy[(self.rows,)](
             *best.all, self.tokens, self.history, self.totals, self.done, self.limits, self.normalisers, self.position,
-            self.rows, best.shifts.shape[1], SYMBOL_IDS.end, PARTS=power(best.shifts.shape[1]), num_warps=1,
+            self.rows, best.shifts.shape[1], SYMBOL_IDS.end, PARTS=doubled(best.shifts.shape[1]), num_warps=1,
         )  # fmt: skip
         self.check.add_(self.normalisers.sum())
 

@@ -10,10 +10,11 @@ from torch import Tensor
 
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.decoding.fixed.model import FixedModel
-from openwork.decoding.fixed.transfer import fetched, on_device
+from openwork.decoding.fixed.transfer import fetched
 from openwork.decoding.rules import RULES
 from openwork.decoding.scoring import GivenUp, Hypothesis, check_normaliser, forbidding, nothing_given_up
 from openwork.decoding.settings import DecodingSettings
+from openwork.machine.device import on_device
 from openwork.nn.shapes import Lengths, Logits
 
 EVERY = 4  # steps between two questions whether all sentences are done

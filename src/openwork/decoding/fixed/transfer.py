@@ -1,4 +1,4 @@
-"""To a device and back without waiting: through memory that its copying engine reads and writes by itself."""
+"""Back from a device without waiting: through memory that its copying engine writes by itself."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -6,13 +6,6 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-
-
-def on_device(part: Tensor, device: torch.device) -> Tensor:
-    """The same on the device; what is launched after this finds it there."""
-    if device.type == "cuda" and part.device.type == "cpu":
-        return part.pin_memory().to(device, non_blocking=True)
-    return part.to(device)
 
 
 def fetched(parts: Sequence[Tensor]) -> Callable[[], list[np.ndarray[Any, Any]]]:

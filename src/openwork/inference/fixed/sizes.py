@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from openwork.nn.kernels.gpu import doubled
+
 SENTENCES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 384, 512, 768, 1024)  # more are searched one part after another
 LEAST_SOURCE = 16
 LEAST_CAPACITY = 32
@@ -29,13 +31,6 @@ def sizes_for(sentences: int, beam: int, source: int, longest: int) -> FixedSize
     The capacity is enough for most targets of such sources; the few that are longer go on in larger buffers.
     """
     likely = min(longest, int(LIKELY * source) + MARGIN)
-    capacity = doubled_from(LEAST_CAPACITY, likely)
+    capacity = doubled(likely, LEAST_CAPACITY)
     held = next(size for size in SENTENCES if size >= sentences)
-    return FixedSizes(held, beam, doubled_from(LEAST_SOURCE, source), capacity)
-
-
-def doubled_from(least: int, size: int) -> int:
-    """The first of least, 2 least, 4 least, ... that is not less than `size`."""
-    while least < size:
-        least *= 2
-    return least
+    return FixedSizes(held, beam, doubled(source, LEAST_SOURCE), capacity)

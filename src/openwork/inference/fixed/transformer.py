@@ -11,10 +11,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from openwork.decoding.fixed.search import copy_leading
-from openwork.decoding.fixed.transfer import on_device
 from openwork.inference.fixed.sizes import FixedSizes
 from openwork.inference.fixed.weights import FixedWeights
 from openwork.inference.prepared.layers import PreparedDecoderLayer
+from openwork.machine.device import on_device
 from openwork.nn.kernels.gpu import step_attention
 from openwork.nn.shapes import Lengths, Logits, Source
 

@@ -20,7 +20,6 @@ from openwork.nn.kernels import WeightFunction, fused, gpu
 from openwork.nn.masks import Mask, Segments
 from openwork.nn.shapes import Bias, HeadOutputs, Keys, Queries, Values
 
-KERNEL_TYPES = (torch.bfloat16, torch.float16)
 WIDEST = 256  # the kernel's widest head
 
 
@@ -49,7 +48,7 @@ def attention(
     if mask.segments is None or bias is not None or weight_function is not None:
         return fused.attention(query, key, value, mask, scale, dropout, bias, weight_function)
     widths = query.shape[-1], value.shape[-1]
-    if dropout == 0.0 and query.dtype in KERNEL_TYPES and fits(*widths) and is_supported(query.device):
+    if dropout == 0.0 and query.dtype in gpu.NARROW and fits(*widths) and is_supported(query.device):
         of_row = of_short_sentences if are_short(query, mask) else of_various_lengths
         return of_row(query, key, value, mask, scale)
     return of_rectangles(query, key, value, mask, scale, dropout)

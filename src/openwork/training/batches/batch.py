@@ -22,6 +22,7 @@ from torch import Tensor
 from openwork.data.batching import Batch, BatchPlan, assemble
 from openwork.data.soft_targets import SoftTargets
 from openwork.data.store import TokenStore
+from openwork.machine.device import on_device
 from openwork.machine.processes import ALONE, Processes
 from openwork.models.interfaces import SequenceModel
 from openwork.nn.normalisation import nothing_counts
@@ -31,13 +32,8 @@ Ids = NDArray[np.int64]
 
 
 def moved(numbers: NDArray[Any], device: torch.device) -> Tensor:
-    """The same numbers on a device; on a CPU the very same memory.
-
-    From pinned memory a GPU fetches them while both sides go on, and uses them in the order of its work; torch keeps
-    the memory until the copy is made.
-    """
-    tensor = torch.from_numpy(numbers)
-    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
+    """The same numbers on a device."""
+    return on_device(torch.from_numpy(numbers), device)
 
 
 class SoftTokens(NamedTuple):

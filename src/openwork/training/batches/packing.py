@@ -21,6 +21,7 @@ from openwork.base.symbols import SYMBOL_IDS
 from openwork.data.batching import Batch
 from openwork.machine.precision import PrecisionName
 from openwork.models.interfaces import Packed, PackingModel, SequenceModel
+from openwork.nn.kernels.gpu import doubled
 from openwork.nn.kernels.packed import is_supported
 from openwork.nn.masks import Segments
 from openwork.training.batches.batch import SoftTokens, TrainingBatch, moved
@@ -31,11 +32,6 @@ Layout = Literal["padded", "packed"]
 def round_up(count: int, step: int) -> int:
     """The least multiple of `step` that is not below `count`."""
     return -(-count // step) * step
-
-
-def doubled(count: int, least: int) -> int:
-    """The least of `least`, twice as many, four times as many and so on that is not below `count`."""
-    return least << max(0, (-(-count // least) - 1).bit_length())
 
 
 @dataclass(frozen=True)
@@ -61,7 +57,7 @@ class RowSizes:
 
 
 class FewSizes(RowSizes):
-    """So few that the computation of each can be recorded (`computing/captured.py`).
+    """So few that the computation of each can be captured (`computing/captured.py`).
 
     Most batches of a plan have one of a dozen, and about a twentieth of their positions is padding.
     """

@@ -1,11 +1,11 @@
-"""Gradients of batches that have few shapes, recorded once for each shape and then replayed (CUDA graphs).
+"""Gradients of batches that have few shapes, captured once for each shape and then replayed (CUDA graphs).
 
 An update of a small model is a thousand operations, which Python calls more slowly than a GPU computes them. A graph
-calls them all at once. It computes with the memory that it was recorded with: a batch is copied to where the recorded
+calls them all at once. It computes with the memory that it was captured with: a batch is copied to where the captured
 one was, and gradients and losses are found where they were.
 
-The first batch of a shape is computed as usual, which is also the rehearsal that recording needs, the second one is
-recorded. Results are the same, bit by bit: the operations are the same, and dropout begins at the seed of the update.
+The first batch of a shape is computed as usual, which is also the warm-up that capture needs, the second one is
+captured. Results are the same, bit by bit: the operations are the same, and dropout begins at the seed of the update.
 """
 
 from collections import OrderedDict
@@ -26,7 +26,7 @@ from openwork.training.computing.working_copy import WorkingCopy
 from openwork.training.loss import Objective
 
 MOST = 64  # shapes that are kept; all use the same memory besides their batches
-ROOM = 1.2  # free memory that a recording wants, as a multiple of what its rehearsal took
+ROOM = 1.2  # free memory that a graph wants, as a multiple of what its warm-up took
 
 Key = tuple[Any, ...]
 
@@ -37,12 +37,12 @@ class Captured:
     def __init__(self, objective: Objective, copy: WorkingCopy, device: torch.device) -> None:
         self.objective, self.copy, self.device = objective, copy, device
         self.sums = torch.zeros(2, dtype=torch.float64, device=device)  # the loss that is minimised, and the likelihood
-        self.records = device.type == "cuda"  # until memory is short
+        self.captures = device.type == "cuda"  # until memory is short
         self._scale = torch.ones((), device=device)  # 1 / tokens of the update
-        self._rehearsed: dict[Key, int] = {}  # the bytes that a shape's rehearsal took
-        self._recorded: OrderedDict[Key, _Recording] = OrderedDict()
-        self._memory = RecordingMemory(device)
-        self._places: list[Tensor | None] = [None] * len(copy.own)  # where recordings write gradients
+        self._warmed_up: dict[Key, int] = {}  # the bytes that a shape's warm-up took
+        self._graphs: OrderedDict[Key, _Graph] = OrderedDict()
+        self._memory = GraphMemory(device)
+        self._places: list[Tensor | None] = [None] * len(copy.own)  # where graphs write gradients
         self._written: dict[Key, list[bool]] = {}  # which weights have a gradient after a batch of a shape
 
     def takes(self, batch: TrainingBatch) -> bool:
@@ -59,22 +59,22 @@ class Captured:
         key = (_shape(batch), tuple(learning), more)
         if not more:
             self._lend([True] * len(self._places))  # someone may have freed the gradients between updates
-        if key in self._recorded or self._record(key, batch, learning, more=more):
-            self._recorded.move_to_end(key)
-            self._recorded[key].replay(batch)
+        if key in self._graphs or self._capture(key, batch, learning, more=more):
+            self._graphs.move_to_end(key)
+            self._graphs[key].replay(batch)
             self._lend(self._written[key])
             return
         with self._memory.measured() as taken:
             self._compute(batch, learning, more=more)
-        self._rehearsed[key] = taken[0]
+        self._warmed_up[key] = taken[0]
         self._written[key] = [own.grad is not None for own in self.copy.own]
         pairs = zip(self.copy.own, self._places, strict=True)
         self._places = [place if own.grad is None else own.grad for own, place in pairs]
 
     def forget(self) -> bool:
-        """Gives the memory of all recordings back, and makes no more; whether there were any."""
-        held, self.records = bool(self._recorded), False
-        self._recorded.clear()
+        """Gives the memory of all graphs back, and makes no more; whether there were any."""
+        held, self.captures = bool(self._graphs), False
+        self._graphs.clear()
         self._memory.free()
         return held
 
@@ -84,18 +84,18 @@ class Captured:
         self.copy.take([found], more=more)
         self.sums += torch.stack((sums.smoothed.detach().double(), sums.likelihood.double()))
 
-    def _record(self, key: Key, batch: PackedBatch, learning: Sequence[bool], *, more: bool) -> bool:
-        """Records a shape that has been rehearsed, if there is memory for it; whether it did."""
-        needed = self._rehearsed.get(key)
+    def _capture(self, key: Key, batch: PackedBatch, learning: Sequence[bool], *, more: bool) -> bool:
+        """Captures a shape that has been computed before, if there is memory for it; whether it did."""
+        needed = self._warmed_up.get(key)
         has_loss = gpu.is_available(self.device, "loss")  # the formula selects real targets, for which the CPU waits
-        if not (self.records and has_loss) or needed is None or not self._memory.has_room(needed):
+        if not (self.captures and has_loss) or needed is None or not self._memory.has_room(needed):
             return False
         if any(own.grad is None for own, writes in zip(self.copy.own, self._written[key], strict=True) if writes):
             return False  # what is written for the first time in an update must have a place of its own
         compute = partial(self._compute, learning=learning, more=more)
-        self._recorded[key] = _Recording(batch, compute, self._memory.pool)
-        if len(self._recorded) > MOST:
-            self._recorded.popitem(last=False)
+        self._graphs[key] = _Graph(batch, compute, self._memory.pool)
+        if len(self._graphs) > MOST:
+            self._graphs.popitem(last=False)
         return True
 
     def _lend(self, wanted: Sequence[bool]) -> None:
@@ -104,8 +104,8 @@ class Captured:
             own.grad = place if is_wanted else None
 
 
-class RecordingMemory:
-    """The memory of recordings: all share it, since no two of them run at once."""
+class GraphMemory:
+    """The memory of graphs: all share it, since no two of them run at once."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
@@ -131,7 +131,7 @@ class RecordingMemory:
         taken[0] = torch.cuda.max_memory_allocated(self._device) - before
 
     def has_room(self, needed: int) -> bool:
-        """Whether so many bytes can be taken. What rehearsals have left behind is given back, if it is needed."""
+        """Whether so many bytes can be taken. What warm-ups have left behind is given back, if it is needed."""
         missing = ROOM * max(0, needed - self._held)
         if torch.cuda.mem_get_info(self._device)[0] < missing:
             torch.cuda.empty_cache()
@@ -146,18 +146,18 @@ class RecordingMemory:
             torch.cuda.empty_cache()
 
 
-class _Recording:
+class _Graph:
     """The computation of one shape, with memory for a batch of that shape."""
 
     def __init__(self, batch: PackedBatch, compute: Callable[[PackedBatch], None], pool: Any) -> None:
         self._batch = _copy(batch)
         self._graph = torch.cuda.CUDAGraph()
-        # another thread prepares the next batches meanwhile, which is none of the recording's business
+        # another thread prepares the next batches meanwhile, which is none of the capture's business
         with torch.cuda.graph(self._graph, pool=pool, capture_error_mode="thread_local"):
             compute(self._batch)
 
     def replay(self, batch: PackedBatch) -> None:
-        """Computes this batch in place of the recorded one."""
+        """Computes this batch in place of the captured one."""
         for own, given in zip(_tensors(self._batch), _tensors(batch), strict=True):
             own.copy_(given, non_blocking=True)
         self._graph.replay()

@@ -57,11 +57,11 @@ def arrangement(
         return validation_arrangement(settings, model, settings.seed)
     if choose_layout(settings.layout, model, precision, device) != "packed":
         return to_tensors
-    return partial(pack, sizes=FewSizes.of(tokens)) if can_be_recorded(settings, model, device) else pack
+    return partial(pack, sizes=FewSizes.of(tokens)) if can_be_captured(settings, model, device) else pack
 
 
-def can_be_recorded(settings: TrainingSettings, model: SequenceModel, device: torch.device) -> bool:
-    """Whether the passes of packed batches can be recorded (`captured.py`): one a batch, with the loss's kernel.
+def can_be_captured(settings: TrainingSettings, model: SequenceModel, device: torch.device) -> bool:
+    """Whether the passes of packed batches can be captured (`captured.py`): one a batch, with the loss's kernel.
 
     Tries the kernels of a GPU.
     """
@@ -82,8 +82,8 @@ def validation_arrangement(
     return to_tensors
 
 
-def is_recorded(updater: Updater, stream: Stream) -> bool:
-    """Whether the passes of this stream's batches are recorded."""
+def is_captured(updater: Updater, stream: Stream) -> bool:
+    """Whether the passes of this stream's batches are captured."""
     arrange = getattr(stream, "arrange", None)
     return updater.captured is not None and isinstance(arrange, partial) and arrange.func is pack
 
@@ -95,7 +95,7 @@ def prepared_stream(
     """The stream to train with while the block runs: layers compiled and batches ahead, as the settings want it."""
     ahead = run.settings.prefetch
     with ExitStack() as ways:
-        if wants_compiling(run.settings.compile, updater.model, device, recorded=is_recorded(updater, stream)):
+        if wants_compiling(run.settings.compile, updater.model, device, captured=is_captured(updater, stream)):
             ways.enter_context(compiled_updates(updater, stream, run.progress, report))
         yield ways.enter_context(prefetched(stream, AHEAD.get(device.type, 0) if ahead is None else ahead))
 
@@ -105,14 +105,14 @@ def prepared_stream(
 FORMS = 32
 
 
-def wants_compiling(wanted: str, model: SequenceModel, device: torch.device, *, recorded: bool = False) -> bool:
+def wants_compiling(wanted: str, model: SequenceModel, device: torch.device, *, captured: bool = False) -> bool:
     """What the setting means here: "auto" is for GPUs, where small operations cost more to call than to compute.
 
-    Not for passes that are `recorded`, of which nothing is called one by one: 42 seconds of compiling the paper's base
+    Not for passes that are `captured`, of which nothing is called one by one: 42 seconds of compiling the paper's base
     model made them 3 % faster (docs/speed.md). Never for batch norms: which positions are real is said around the
     layers, where compiled code does not look.
     """
-    is_worthwhile = wanted == "auto" and device.type == "cuda" and not recorded
+    is_worthwhile = wanted == "auto" and device.type == "cuda" and not captured
     return (wanted == "on" or is_worthwhile) and not has_batch_norms(model)
 
 

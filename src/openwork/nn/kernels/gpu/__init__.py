@@ -24,6 +24,11 @@ Kernel = tuple[str, *tuple[int, ...]]
 _right: dict[tuple[Kernel, int], bool] = {}  # and no cache of functools, of which the framework's compiler warns
 
 
+def doubled(count: int, least: int = 1) -> int:
+    """The first of `least`, 2 `least`, 4 `least`, ... that is not below `count`: sizes of which there are few."""
+    return least << max(0, (-(-count // least) - 1).bit_length())
+
+
 def runs_triton(device: torch.device) -> bool:
     """Whether kernels in Triton can run on this device."""
     card = card_of(device)

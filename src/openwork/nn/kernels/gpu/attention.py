@@ -9,7 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-SMALLEST, LARGEST = 16, 64  # rows of a tile
+from openwork.nn.kernels.gpu import doubled
+
+SMALLEST, LARGEST = 16, 64  # rows of a tile, and the least of its columns
 WARPS = {16: 1, 32: 2, 64: 4}  # of 32 threads, by the rows of a tile
 BACKWARD_WARPS = {16: 2, 32: 4, 64: 4}
 STAGES = 1  # most sentences are one tile: reading the next one ahead takes registers, and so programs at a time
@@ -17,12 +19,7 @@ STAGES = 1  # most sentences are one tile: reading the next one ahead takes regi
 
 def tile_rows(longest: int) -> int:
     """Rows of a tile for sentences of at most so many tokens: a power of 2."""
-    return min(LARGEST, max(SMALLEST, 1 << (max(longest, 1) - 1).bit_length()))
-
-
-def _padded(width: int) -> int:
-    """Columns of a tile for a head of so many numbers."""
-    return max(SMALLEST, 1 << (width - 1).bit_length())
+    return min(LARGEST, doubled(longest, SMALLEST))
 
 
 def _compact(heads: Tensor) -> Tensor:
@@ -59,7 +56,7 @@ def sentences(
     block = tile_rows(max(longest))
     forward[(starts[0].shape[0] - 1, heads)](
         query, key, value, output, normaliser, *starts, scale, *_strides(query, key, value), heads, int(is_causal),
-        BLOCK=block, WIDTH=width, PADDED=_padded(width), num_warps=WARPS[block], num_stages=STAGES,
+        BLOCK=block, WIDTH=width, PADDED=doubled(width, SMALLEST), num_warps=WARPS[block], num_stages=STAGES,
     )  # fmt: skip
     return output, normaliser
 
@@ -93,8 +90,8 @@ def sentences_backward(
     backward[(starts[0].shape[0] - 1, count)](
         query, key, value, heads[3].contiguous(), normaliser, gradient, *found, *starts, scale,
         *_strides(query, key, value, gradient), count, int(is_causal),
-        SINGLE=max(longest) <= block, BLOCK=block, WIDTH=width, PADDED=_padded(width), num_warps=BACKWARD_WARPS[block],
-        num_stages=STAGES,
+        SINGLE=max(longest) <= block, BLOCK=block, WIDTH=width, PADDED=doubled(width, SMALLEST),
+        num_warps=BACKWARD_WARPS[block], num_stages=STAGES,
     )  # fmt: skip
     return found[0], found[1], found[2]
 

@@ -34,16 +34,11 @@ def is_suited(device: torch.device, vocabulary: int, beam: int, count: int) -> b
 
 def choices(vocabulary: int, beam: int, count: int) -> int:
     """Entries from which a program chooses."""
-    return power(beam) * power(part_count(vocabulary) * count)
+    return gpu.doubled(beam) * gpu.doubled(part_count(vocabulary) * count)
 
 
 def part_count(vocabulary: int) -> int:
     return -(-vocabulary // BLOCK)
-
-
-def power(size: int) -> int:
-    """The first power of 2 that is not less."""
-    return 1 << (size - 1).bit_length()
 
 
 def best_parts(logits: Logits, added: Float[Tensor, "vocabulary"], count: int) -> BestParts:

@@ -4,6 +4,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from openwork.nn.kernels.gpu import doubled
+
 BLOCK = 4096  # logits of a row that a program reads at once
 WARPS = 8
 
@@ -19,6 +21,6 @@ def cross_entropy_(
 
     rows, vocabulary = logits.shape
     sums = torch.empty(rows, 2, dtype=torch.float32, device=logits.device)
-    block = min(BLOCK, max(128, 1 << (vocabulary - 1).bit_length()))
+    block = min(BLOCK, doubled(vocabulary, 128))
     cross_entropy[(rows,)](logits, right, sums, share, vocabulary, logits.stride(0), BLOCK=block, num_warps=WARPS)
     return sums.sum(dim=0, dtype=torch.float64)

@@ -5,13 +5,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from openwork.nn.kernels.gpu import doubled
+
 NUMBERS = 2048  # that a program computes at once
 WARPS = 4
 PROGRAMS = 4  # a processor, of those that add up the gradients by gain and shift
 
 
 def _sizes(width: int) -> dict[str, int]:
-    padded = max(16, 1 << (width - 1).bit_length())
+    padded = doubled(width, 16)
     return {"ROWS": max(1, NUMBERS // padded), "WIDTH": width, "PADDED": padded, "num_warps": WARPS}
 
 

@@ -7,14 +7,16 @@ from torch import Tensor
 from openwork.nn.kernels import gpu
 
 WIDTHS = (32, 64, 128)  # numbers of a head
-TYPES = (torch.float16, torch.bfloat16)  # float32 has products that are rounded, which those of the framework are not
 BLOCK = 16  # keys that are read at once
 SMALLEST = 16  # rows of a product of tiles
 
 
 def is_suited(device: torch.device, dtype: torch.dtype, width: int) -> bool:
-    """Whether the kernels may compute heads of so many numbers, the same for queries, keys and values."""
-    return width in WIDTHS and dtype in TYPES and gpu.runs_triton(device)
+    """Whether the kernels may compute heads of so many numbers, the same for queries, keys and values.
+
+    Not in float32, whose products they would round.
+    """
+    return width in WIDTHS and dtype in gpu.NARROW and gpu.runs_triton(device)
 
 
 def _warps(width: int) -> int:
@@ -60,6 +62,6 @@ def attend_to_source(
     if beam == 1:
         step_to_source[(sentences, heads)](*given, WIDTH=width, BLOCK=BLOCK, num_warps=_warps(width))
     else:
-        rows = max(SMALLEST, 1 << (beam - 1).bit_length())
+        rows = gpu.doubled(beam, SMALLEST)
         beam_to_source[(sentences, heads)](*given, WIDTH=width, BLOCK=BLOCK, ROWS=rows, num_warps=_warps(width))
     return output

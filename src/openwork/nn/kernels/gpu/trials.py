@@ -26,7 +26,7 @@ def try_training_kernels(model: nn.Module, heads: set[tuple[int, int]], device: 
     return gpu.is_right(device, ("loss",), lambda: loss_difference(device))
 
 
-def random(*sizes: int, seed: int, device: torch.device, dtype: torch.dtype = DTYPE) -> Tensor:
+def random(*sizes: int, seed: int, device: torch.device, dtype: torch.dtype) -> Tensor:
     return torch.randn(*sizes, generator=torch.Generator().manual_seed(seed)).to(device, dtype).requires_grad_()
 
 
@@ -39,7 +39,7 @@ def furthest(found: list[Tensor], expected: list[Tensor]) -> float:
     return max(one if one == one else float("inf") for one in differences)
 
 
-def doubled(given: list[Tensor]) -> list[Tensor]:
+def in_double(given: list[Tensor]) -> list[Tensor]:
     """The same numbers in double precision, on the CPU."""
     return [one.detach().cpu().double().requires_grad_() for one in given]
 
@@ -54,7 +54,7 @@ def by_formula(heads: list[Tensor], sizes: tuple[tuple[int, ...], ...], mask: Ma
     return torch.cat(found)
 
 
-def attention_difference(device: torch.device, width: int) -> float:
+def attention_difference(device: torch.device, width: int, dtype: torch.dtype = DTYPE) -> float:
     """Forwards and backwards, over all lengths of tiles, in the order and across two sides."""
     from openwork.nn.kernels.gpu.attention import sentences
 
@@ -63,8 +63,10 @@ def attention_difference(device: torch.device, width: int) -> float:
         for is_causal in (True, False):
             sizes = (lengths, lengths if is_causal else others)
             counts = [sum(sizes[0]), sum(sizes[1]), sum(sizes[1])]
-            given = [random(count, 2, width, seed=seed, device=device) for seed, count in enumerate(counts)]
-            weights = random(counts[0], 2, width, seed=9, device=device)
+            given = [
+                random(count, 2, width, seed=seed, device=device, dtype=dtype) for seed, count in enumerate(counts)
+            ]
+            weights = random(counts[0], 2, width, seed=9, device=device, dtype=dtype)
             starts = [
                 torch.tensor([0, *torch.tensor(one).cumsum(0).tolist()], dtype=torch.int32, device=device)
                 for one in sizes
@@ -72,40 +74,40 @@ def attention_difference(device: torch.device, width: int) -> float:
             longest = [max(one) for one in sizes]
             found, _ = sentences(given[0], given[1], given[2], starts, longest, is_causal, scale)
             gradients = torch.autograd.grad(found, given, weights.detach())
-            exact = doubled(given)
+            exact = in_double(given)
             expected = by_formula(exact, sizes, Mask(is_causal=is_causal), scale)
-            wanted = torch.autograd.grad(expected, exact, doubled([weights])[0].detach())
+            wanted = torch.autograd.grad(expected, exact, in_double([weights])[0].detach())
             worst = max(worst, furthest([found, *gradients], [expected, *wanted]))
     return worst
 
 
-def norm_difference(device: torch.device, width: int) -> float:
+def norm_difference(device: torch.device, width: int, dtype: torch.dtype = DTYPE) -> float:
     """Of a vector and of a sum, forwards and backwards."""
     from openwork.nn.kernels.gpu.norm import norm_of_sum
 
     worst = 0.0
     for count in (1, 2):
-        given = [random(ROWS, width, seed=seed, device=device) for seed in range(count)]
+        given = [random(ROWS, width, seed=seed, device=device, dtype=dtype) for seed in range(count)]
         learnt = [random(width, seed=seed, device=device, dtype=torch.float32) for seed in (5, 6)]
-        weights = random(ROWS, width, seed=9, device=device).detach()
+        weights = random(ROWS, width, seed=9, device=device, dtype=dtype).detach()
         found, _, _ = norm_of_sum(given[0], given[1] if count == 2 else None, learnt[0], learnt[1], 1e-6)
         gradients = torch.autograd.grad(found, [*given, *learnt], weights)
-        exact = doubled([*given, *learnt])
+        exact = in_double([*given, *learnt])
         total = exact[0] + exact[1] if count == 2 else exact[0]
         expected = functional.layer_norm(total, (width,), exact[-2], exact[-1], 1e-6)
-        wanted = torch.autograd.grad(expected, exact, doubled([weights])[0].detach())
+        wanted = torch.autograd.grad(expected, exact, in_double([weights])[0].detach())
         worst = max(worst, furthest([found, *gradients], [expected, *wanted]))
     return worst
 
 
-def loss_difference(device: torch.device) -> float:
+def loss_difference(device: torch.device, vocabulary: int = VOCABULARY, dtype: torch.dtype = DTYPE) -> float:
     """The sums and the gradient, with rows that do not count."""
     from openwork.nn.kernels.gpu.loss import cross_entropy_
 
-    right = torch.arange(ROWS) * 7
+    right = torch.arange(ROWS) * 7 % vocabulary
     right[::5] = -1
-    logits = random(ROWS, VOCABULARY, seed=0, device=device).detach()
-    (exact,) = doubled([logits])
+    logits = random(ROWS, vocabulary, seed=0, device=device, dtype=dtype).detach()
+    (exact,) = in_double([logits])
     logarithms = exact[right >= 0].log_softmax(-1)
     likelihood = -logarithms.gather(-1, right[right >= 0, None]).sum()
     smoothed = (1 - SHARE) * likelihood - SHARE * logarithms.mean(-1).sum()
