@@ -88,6 +88,7 @@ SIZE_EXCEPTIONS: dict[str, str] = {
     "nn/kernels/gpu/choice_kernels.py::take_greedy": _KERNEL,
     "nn/kernels/gpu/norm_kernels.py::forward": _KERNEL,
     "nn/kernels/gpu/norm_kernels.py::backward": _KERNEL,
+    "nn/kernels/gpu/rectified_kernels.py::backward": _KERNEL,
     "nn/kernels/gpu/step_attention_kernels.py::beam_to_source": _KERNEL,
     "nn/kernels/gpu/step_attention_kernels.py::step_to_past": _KERNEL,
     "nn/kernels/gpu/step_attention_kernels.py::step_to_source": _KERNEL,

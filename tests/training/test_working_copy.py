@@ -1,5 +1,7 @@
 """The narrow copy that computes gradients, and the model that keeps them."""
 
+from copy import deepcopy
+
 import torch
 from torch import nn
 
@@ -8,7 +10,7 @@ from openwork.models.build import build_model
 from openwork.models.interfaces import SequenceModel
 from openwork.models.settings import TransformerSettings
 from openwork.nn.embedding import TokenEmbedding
-from openwork.training.step import WorkingCopy
+from openwork.training.computing.working_copy import WorkingCopy, compute_in_layout
 from training.tiny import CPU, RECURRENT
 
 SETTINGS = TransformerSettings(
@@ -96,3 +98,24 @@ def test_frozen_weights_take_no_gradient() -> None:
 def test_recurrent_cells_keep_their_numbers() -> None:
     model = build_model(RECURRENT, 11, 11)
     assert WorkingCopy(model, "bfloat16").model is model
+
+
+def test_joined_and_rectified_products_have_the_models_gradients() -> None:
+    """What a GPU's working copy computes with, here in float32."""
+    model = make_model().train()
+    other = deepcopy(model)
+    compute_in_layout(other)
+    names, weights = zip(*other.named_parameters(), strict=True)
+    assert names == tuple(name for name, _ in model.named_parameters())
+    found, expected = (each(SOURCE, LENGTHS, TARGET) for each in (other, model))
+    torch.testing.assert_close(found, expected)
+    slopes = torch.autograd.grad(found.square().sum(), weights, allow_unused=True)
+    wanted = torch.autograd.grad(expected.square().sum(), list(model.parameters()), allow_unused=True)
+    for name, one, right in zip(names, slopes, wanted, strict=True):
+        assert (one is None) == (right is None), name
+        if one is not None:
+            torch.testing.assert_close(one, right, msg=lambda text, name=name: f"{name}: {text}")
+    layer = other.get_submodule("encoder.layers.0")
+    both = layer.self_attention.key.weight, layer.self_attention.value.weight
+    assert both[0].untyped_storage().data_ptr() == both[1].untyped_storage().data_ptr()
+    assert isinstance(layer.feedforward.activation, nn.Identity)

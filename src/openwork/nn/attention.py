@@ -185,8 +185,13 @@ class MultiHeadAttention(KernelAttention):
 
     def keys_values(self, x: Float[Tensor, "batch key width"], first: int = 0) -> KeyValue:
         """K W^K and V W^V for all heads; x begins at position `first`."""
-        key = self.split(self.key(x), self.heads.width)
-        return KeyValue(self.distances.rotate(key, first), self.split(self.value(x), self.heads.value_width))
+        key, value = self.projected(x)
+        key = self.split(key, self.heads.width)
+        return KeyValue(self.distances.rotate(key, first), self.split(value, self.heads.value_width))
+
+    def projected(self, x: Float[Tensor, "batch key width"]) -> tuple[Tensor, ...]:
+        """K W^K and V W^V, of all heads side by side."""
+        return self.key(x), self.value(x)
 
     def grow(self, past: Any, x: Float[Tensor, "batch key width"], mask: Mask) -> Any:
         """The keys and values of the positions so far (None: there are none) and of `x`, which follow them."""

@@ -41,14 +41,18 @@ def takes_sum(
 
 
 def norm_of_sum(
-    norm: nn.Module, x: Float[Tensor, "*rows width"], added: Float[Tensor, "*rows width"] | None = None
+    norm: nn.Module,
+    x: Float[Tensor, "*rows width"],
+    added: Float[Tensor, "*rows width"] | None = None,
+    dropout: float = 0.0,
 ) -> Float[Tensor, "*rows width"]:
-    """norm(x + added) in one pass over memory, for what `takes_sum`; the statistics are in float32."""
+    """norm(x + Dropout(added)) in one pass over memory, for what `takes_sum`; the statistics are in float32."""
     from openwork.nn.kernels.gpu import norm as kernel  # loads the compiler's front end, which takes a second
 
     assert isinstance(norm, nn.LayerNorm)
     rows, more = x.flatten(0, -2), None if added is None else added.flatten(0, -2)
-    return kernel.norm_of_sum(rows, more, norm.weight, norm.bias, norm.eps)[0].view(x.shape)
+    seed = kernel.drawn_seed(x.device) if dropout > 0.0 else None
+    return kernel.norm_of_sum(rows, more, norm.weight, norm.bias, norm.eps, dropout, seed)[0].view(x.shape)
 
 
 class RMSNorm(nn.Module):

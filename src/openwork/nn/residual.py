@@ -75,7 +75,7 @@ class PostNorm(NormConnection):
 
     def after(self, x: Vectors, sublayer_output: Vectors) -> Vectors:
         if x.is_cuda and self.training and takes_sum(self.norm, x, sublayer_output):
-            return norm_of_sum(self.norm, x, self.residual.dropout(sublayer_output))
+            return norm_of_sum(self.norm, x, sublayer_output, self.residual.dropout.rate)
         return self.norm(self.residual(x, sublayer_output))
 
     @staticmethod

@@ -19,6 +19,8 @@ from openwork.inference.fixed.transformer import FixedTransformer
 from openwork.inference.fixed.trials import choice_is_right, step_is_right
 from openwork.inference.fixed.weights import FixedWeights
 from openwork.models.seq2seq import Transformer
+from openwork.nn.kernels.gpu import NARROW
+from openwork.nn.kernels.gpu.trials import try_norms
 from openwork.nn.shapes import Lengths, Source
 
 MOST_KEPT = 16  # sizes whose buffers are kept
@@ -38,6 +40,9 @@ class FixedSearches:
         self._kept: OrderedDict[Any, Replay] = OrderedDict()
         self._lock = Lock()
         device = self.weights.device
+        if dtype in NARROW:
+            with torch.autocast(device.type, enabled=False):
+                try_norms(model, device)
         self._pool: Any = None
         self._most_bytes = SHARE * torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else torch.inf
 

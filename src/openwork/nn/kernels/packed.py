@@ -70,12 +70,17 @@ def are_short(query: Queries, mask: Mask) -> bool:
     return gpu.is_available(query.device, "attention", query.shape[-1])
 
 
+def _by_position(heads: Float[Tensor, "1 head position each"]) -> Float[Tensor, "position head each"]:
+    """A view, whose gradient is one, too: that of `heads[0]` is copied into zeros."""
+    return heads.squeeze(0).transpose(0, 1)
+
+
 def of_short_sentences(query: Queries, key: Keys, value: Values, mask: Mask, scale: float) -> HeadOutputs:
     """By our kernel, which takes (position, head, width) as the framework's does."""
     from openwork.nn.kernels.gpu.attention import sentences  # loads the compiler's front end, which takes a second
 
     queries, keys = _segments(mask)
-    query, key, value = (heads[0].transpose(0, 1) for heads in (query, key, value))
+    query, key, value = map(_by_position, (query, key, value))
     lengths = [queries.maximum_length, keys.maximum_length]
     found, _ = sentences(query, key, value, [queries.starts, keys.starts], lengths, mask.is_causal, scale)
     return found.transpose(0, 1)[None]
@@ -86,7 +91,7 @@ def of_various_lengths(query: Queries, key: Keys, value: Values, mask: Mask, sca
     from torch.nn.attention.varlen import varlen_attn  # loads the compiler's front end, which takes a second
 
     queries, keys = _segments(mask)
-    query, key, value = (heads[0].transpose(0, 1) for heads in (query, key, value))
+    query, key, value = map(_by_position, (query, key, value))
     window = (-1, 0) if mask.is_causal else (-1, -1)  # keys to the left and right of a query; -1: all
     lengths = queries.maximum_length, keys.maximum_length
     found = varlen_attn(query, key, value, queries.starts, keys.starts, *lengths, scale=scale, window_size=window)
@@ -110,7 +115,7 @@ def spread(
     """Each sentence a row of its own; after its end are other tokens, which a mask must hide."""
     places = torch.arange(segments.maximum_length, device=heads.device)
     index = (segments.starts[:-1, None] + places).clamp(max=heads.shape[2] - 1)
-    rows = heads[0].index_select(1, index.flatten())
+    rows = heads.squeeze(0).index_select(1, index.flatten())
     return rows.unflatten(1, tuple(index.shape)).transpose(0, 1)
 
 

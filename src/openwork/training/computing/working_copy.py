@@ -11,8 +11,10 @@ from openwork.machine.precision import TYPES, PrecisionName
 from openwork.machine.processes import ALONE, Processes
 from openwork.models.interfaces import SequenceModel
 from openwork.models.weights import model_facts
+from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.embedding import TokenEmbedding
-from openwork.nn.kernels.gpu.linear import linear_in_layout
+from openwork.nn.feedforward import FeedForward
+from openwork.nn.kernels.gpu.linear import linear_in_layout, linears_in_layout, rectified_in_layout
 
 
 class WorkingCopy:
@@ -129,8 +131,40 @@ def _narrowed(model: SequenceModel, dtype: torch.dtype) -> SequenceModel:
             for name, parameter in list(module.named_parameters(recurse=False)):
                 cast = nn.Parameter(parameter.detach().to(dtype), requires_grad=parameter.requires_grad)
                 setattr(module, name, cast)
-            if type(module) is nn.Linear and module.weight.device.type == "cuda":
-                vars(module)["forward"] = partial(linear_in_layout, module)
         elif isinstance(module, TokenEmbedding):
             module.register_forward_hook(lambda _module, _inputs, output: output.to(dtype))
+    if any(weight.is_cuda for weight in narrow.parameters()):
+        compute_in_layout(narrow)
     return narrow
+
+
+def compute_in_layout(narrow: nn.Module) -> None:
+    """Has linear layers leave their gradients where the optimiser wants them, in fewer and larger products.
+
+    The projections of keys and values become one, and the rectifier of a feed-forward network a part of its product.
+    """
+    for module in narrow.modules():
+        if type(module) is nn.Linear:
+            vars(module)["forward"] = partial(linear_in_layout, module)
+    for module in narrow.modules():
+        if type(module) is FeedForward and type(module.activation) is nn.ReLU and _is_plain(module.expand):
+            vars(module.expand)["forward"] = partial(rectified_in_layout, module.expand)
+            module.activation = nn.Identity()
+        elif isinstance(module, MultiHeadAttention) and all(map(_is_plain, (module.key, module.value))):
+            _join(module)
+
+
+def _join(attention: MultiHeadAttention) -> None:
+    """The weights of keys and values become parts of one matrix."""
+    layers = [attention.key, attention.value]
+    if any(layer.bias is not None for layer in layers):
+        return
+    joined = torch.cat([layer.weight.detach() for layer in layers])
+    for layer, part in zip(layers, joined.split([layer.out_features for layer in layers]), strict=True):
+        layer.weight = nn.Parameter(part)
+    vars(attention)["projected"] = partial(linears_in_layout, layers, joined)
+
+
+def _is_plain(layer: nn.Linear) -> bool:
+    """Whether it is a linear layer that learns, and nothing else."""
+    return type(layer) is nn.Linear and layer.weight.requires_grad

@@ -27,6 +27,12 @@ def _compact(heads: Tensor) -> Tensor:
     return heads if heads.stride(-1) == 1 else heads.contiguous()
 
 
+def _beside(key: Tensor) -> Tensor:
+    """Memory for two of (position, head, width) beside each other."""
+    positions, heads, width = key.shape
+    return torch.empty(positions, 2, heads, width, dtype=key.dtype, device=key.device)
+
+
 def _strides(*heads: Tensor) -> list[int]:
     return [step for one in heads for step in one.stride()[:2]]
 
@@ -76,30 +82,31 @@ def sentences_backward(
     longest: Sequence[int],
     is_causal: bool,
     scale: float,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients by queries, keys and values of what `sentences` gives, for that by its output.
+) -> tuple[Tensor, Tensor]:
+    """The gradients by queries, and by keys and values (position, 2, head, width), for that by the output.
 
-    `heads`: queries, keys, values and output.
+    `heads`: queries, keys, values and output. The projections of keys and values are one product, which so finds their
+    gradients side by side.
     """
     from openwork.nn.kernels.gpu.attention_kernels import backward
 
     query, key, value, gradient = map(_compact, (*heads[:3], gradient))
     count, width = query.shape[1:]
-    found = [torch.empty(x.shape, dtype=x.dtype, device=x.device) for x in (query, key, value)]
+    by_query, by_both = torch.empty(query.shape, dtype=query.dtype, device=query.device), _beside(key)
+    found = by_query, *by_both.unbind(1)
     block = tile_rows(max(longest))
     backward[(starts[0].shape[0] - 1, count)](
         query, key, value, heads[3].contiguous(), normaliser, gradient, *found, *starts, scale,
-        *_strides(query, key, value, gradient), count, int(is_causal),
+        *_strides(query, key, value, gradient), by_both.stride(0), count, int(is_causal),
         SINGLE=max(longest) <= block, BLOCK=block, WIDTH=width, PADDED=doubled(width, SMALLEST),
         num_warps=BACKWARD_WARPS[block], num_stages=STAGES,
     )  # fmt: skip
-    return found[0], found[1], found[2]
+    return by_query, by_both
 
 
 @sentences_backward.register_fake
-def _(gradient: Tensor, heads: Sequence[Tensor], *_others: Any) -> tuple[Tensor, Tensor, Tensor]:
-    query, key, value, _ = heads
-    return query.new_empty(query.shape), key.new_empty(key.shape), value.new_empty(value.shape)
+def _(gradient: Tensor, heads: Sequence[Tensor], *_others: Any) -> tuple[Tensor, Tensor]:
+    return heads[0].new_empty(heads[0].shape), _beside(heads[1])
 
 
 def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
@@ -111,8 +118,8 @@ def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) 
 def _gradients(ctx: Any, gradient: Tensor, _normaliser: Tensor | None) -> tuple[Any, ...]:
     *heads, normaliser, query_starts, key_starts = ctx.saved_tensors
     starts = [query_starts, key_starts]
-    found = sentences_backward(gradient, heads, normaliser, starts, ctx.longest, ctx.is_causal, ctx.scale)
-    return *found, [None, None], None, None, None
+    by_query, by_both = sentences_backward(gradient, heads, normaliser, starts, ctx.longest, ctx.is_causal, ctx.scale)
+    return by_query, *by_both.unbind(1), [None, None], None, None, None
 
 
 sentences.register_autograd(_gradients, setup_context=_remember)

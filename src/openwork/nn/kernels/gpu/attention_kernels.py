@@ -92,10 +92,13 @@ def _slopes(q, k, v, gradient, normaliser, row_sums, allowed, scale):
 @triton.jit(do_not_specialize=["is_causal"])
 def backward(
     query, key, value, output, normaliser, gradient, by_query, by_key, by_value, query_starts, key_starts, scale,
-    query_step, query_head, key_step, key_head, value_step, value_head, gradient_step, gradient_head, heads, is_causal,
-    SINGLE: tl.constexpr, BLOCK: tl.constexpr, WIDTH: tl.constexpr, PADDED: tl.constexpr,
+    query_step, query_head, key_step, key_head, value_step, value_head, gradient_step, gradient_head, pair_step, heads,
+    is_causal, SINGLE: tl.constexpr, BLOCK: tl.constexpr, WIDTH: tl.constexpr, PADDED: tl.constexpr,
 ):  # fmt: skip
-    """The gradients by queries, keys and values (position, head, width). SINGLE: a tile holds any sentence."""
+    """The gradients by queries (position, head, width), and by keys and values, likewise but `pair_step` apart.
+
+    SINGLE: a tile holds any sentence.
+    """
     sentence, head = tl.program_id(0), tl.program_id(1)
     first, key_first = tl.load(query_starts + sentence), tl.load(key_starts + sentence)
     queries = tl.load(query_starts + sentence + 1) - first
@@ -124,8 +127,8 @@ def backward(
             if SINGLE:
                 found = tl.dot(slopes.to(k.dtype), k)
                 _put(by_query, found, first, queries, step, start, BLOCK, WIDTH, PADDED)
-        _put(by_key, key_sum, key_first, keys, step, key_start, BLOCK, WIDTH, PADDED)
-        _put(by_value, value_sum, key_first, keys, step, key_start, BLOCK, WIDTH, PADDED)
+        _put(by_key, key_sum, key_first, keys, pair_step, key_start, BLOCK, WIDTH, PADDED)
+        _put(by_value, value_sum, key_first, keys, pair_step, key_start, BLOCK, WIDTH, PADDED)
     if (not SINGLE) or keys == 0:
         for start in range(0, queries, BLOCK):
             q = _tile(query, first, queries, query_step, start, BLOCK, WIDTH, PADDED)

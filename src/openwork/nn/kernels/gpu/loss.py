@@ -1,5 +1,7 @@
 """The cross-entropy of rows of logits on a GPU, and its gradient in their place, in one kernel."""
 
+from math import gcd
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -7,7 +9,8 @@ from torch import Tensor
 from openwork.nn.kernels.gpu import doubled
 
 BLOCK = 4096  # logits of a row that a program reads at once
-WARPS = 8
+WARPS = 16
+ALIGNED = 8  # logits of two bytes that a thread reads at once, where rows begin at multiples of so many
 
 
 def cross_entropy_(
@@ -22,5 +25,9 @@ def cross_entropy_(
     rows, vocabulary = logits.shape
     sums = torch.empty(rows, 2, dtype=torch.float32, device=logits.device)
     block = min(BLOCK, doubled(vocabulary, 128))
-    cross_entropy[(rows,)](logits, right, sums, share, vocabulary, logits.stride(0), BLOCK=block, num_warps=WARPS)
+    each = gcd(ALIGNED, vocabulary, logits.stride(0))
+    cross_entropy[(rows,)](
+        logits, right, sums, share, vocabulary // each, logits.stride(0) // each, EACH=each, BLOCK=block,
+        num_warps=WARPS,
+    )  # fmt: skip
     return sums.sum(dim=0, dtype=torch.float64)

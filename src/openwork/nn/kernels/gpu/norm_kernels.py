@@ -1,9 +1,12 @@
 """Layer normalisation of a sum, forwards and backwards: each number is read and written once.
 
-With s = x + added, n = (s - mean) / sqrt(variance + epsilon), y = gain n + shift, and dX for the gradient by X:
+With s = x + m added, n = (s - mean) / sqrt(variance + epsilon), y = gain n + shift, and dX for the gradient by X:
 
     g = gain dy,  ds = (g - mean(g) - n mean(g n)) / sqrt(variance + epsilon)
-    d gain = sum of dy n,  d shift = sum of dy
+    dx = ds,  d added = m ds,  d gain = sum of dy n,  d shift = sum of dy
+
+m is 1, or a mask of dropout: 0 with the probability `rate`, else 1 / (1 - rate). It is not kept: backwards the same
+numbers are drawn again, by Philox (Salmon et al. 2011), 16 bits for each.
 
 The sums over rows are made in two steps, of which the second is the caller's: a program adds up its own rows in order,
 so that the same numbers always give the same sums.
@@ -23,9 +26,19 @@ def _tile(base, first, rows, ROWS: tl.constexpr, WIDTH: tl.constexpr, PADDED: tl
 
 
 @triton.jit
+def _mask(seed, first, threshold, ROWS: tl.constexpr, PADDED: tl.constexpr):
+    """The masks of some rows; of 65,536 numbers those below `threshold` are dropped."""
+    numbers, groups = first + tl.arange(0, ROWS), tl.arange(0, PADDED // 8)
+    a, b, c, d = tl.randint4x(tl.load(seed), numbers[:, None] * (PADDED // 8) + groups[None, :], 7)
+    words = tl.interleave(tl.interleave(a, b), tl.interleave(c, d)).to(tl.uint32, bitcast=True)
+    halves = tl.interleave(words & 0xFFFF, words >> 16)
+    return tl.where(halves >= threshold, 65536.0 / (65536 - threshold), 0.0)
+
+
+@triton.jit
 def forward(
-    x, added, gain, shift, output, means, scales, rows, epsilon,
-    IS_SUM: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr, PADDED: tl.constexpr,
+    x, added, gain, shift, output, means, scales, seed, rows, epsilon, threshold,
+    IS_SUM: tl.constexpr, DROPS: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr, PADDED: tl.constexpr,
 ):  # fmt: skip
     """`output` (row, width), `means` (row) and `scales` (row), 1 / sqrt(variance + epsilon)."""
     first = tl.program_id(0) * ROWS
@@ -33,6 +46,8 @@ def forward(
     s, places, inside = _tile(x, first, rows, ROWS, WIDTH, PADDED)
     if IS_SUM:
         more, _, _ = _tile(added, first, rows, ROWS, WIDTH, PADDED)
+        if DROPS:
+            more *= _mask(seed, first, threshold, ROWS, PADDED)
         s += more
     mean = tl.sum(s, 1) / WIDTH
     centred = tl.where(inside, s - mean[:, None], 0.0)
@@ -47,10 +62,10 @@ def forward(
 
 @triton.jit
 def backward(
-    gradient, x, added, gain, means, scales, by_sum, by_gain, by_shift, rows,
-    IS_SUM: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr, PADDED: tl.constexpr,
+    gradient, x, added, gain, means, scales, seed, by_sum, by_added, by_gain, by_shift, rows, threshold,
+    IS_SUM: tl.constexpr, DROPS: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr, PADDED: tl.constexpr,
 ):  # fmt: skip
-    """`by_sum` (row, width), and the sums `by_gain` and `by_shift` (program, width) over a program's rows."""
+    """`by_sum` (row, width), with DROPS also `by_added`, and the sums `by_gain` and `by_shift` (program, width)."""
     program, programs = tl.program_id(0), tl.num_programs(0)
     columns = tl.arange(0, PADDED)
     factor = tl.load(gain + columns, mask=columns < WIDTH, other=0.0)
@@ -60,9 +75,10 @@ def backward(
         numbers = first + tl.arange(0, ROWS)
         dy, places, inside = _tile(gradient, first, rows, ROWS, WIDTH, PADDED)
         s, _, _ = _tile(x, first, rows, ROWS, WIDTH, PADDED)
+        mask = _mask(seed, first, threshold, ROWS, PADDED) if DROPS else 1.0
         if IS_SUM:
             more, _, _ = _tile(added, first, rows, ROWS, WIDTH, PADDED)
-            s += more
+            s += more * mask
         mean = tl.load(means + numbers, mask=numbers < rows, other=0.0)
         scale = tl.load(scales + numbers, mask=numbers < rows, other=0.0)
         normalised = tl.where(inside, (s - mean[:, None]) * scale[:, None], 0.0)
@@ -70,6 +86,8 @@ def backward(
         along = tl.sum(g * normalised, 1) / WIDTH
         found = (g - (tl.sum(g, 1) / WIDTH)[:, None] - normalised * along[:, None]) * scale[:, None]
         tl.store(by_sum + places, found.to(by_sum.dtype.element_ty), mask=inside)
+        if DROPS:
+            tl.store(by_added + places, (found * mask).to(by_added.dtype.element_ty), mask=inside)
         gain_sums += dy * normalised
         shift_sums += dy
     here = program * WIDTH + columns

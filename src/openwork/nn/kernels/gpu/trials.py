@@ -11,7 +11,8 @@ DTYPE = torch.bfloat16
 # Sentences of one tile of each length, and of several: queries, and keys where these are those of another side.
 LENGTHS = (((3, 16, 1, 9), (8, 2, 16, 5)), ((20, 32, 5, 0), (31, 7, 1, 4)), ((64, 40, 2, 9), (33, 64, 8, 1)),
            ((130, 70, 1, 64), (90, 7, 200, 3)))  # fmt: skip
-ROWS, VOCABULARY, SHARE = 33, 5000, 0.1
+ROWS, WIDTH, VOCABULARY, SHARE, RATE = 33, 520, 5000, 0.1, 0.2
+MOST_DEVIATIONS = 6
 
 
 def try_training_kernels(model: nn.Module, heads: set[tuple[int, int]], device: torch.device) -> bool:
@@ -21,9 +22,15 @@ def try_training_kernels(model: nn.Module, heads: set[tuple[int, int]], device: 
     for width, value_width in heads:
         if width == value_width <= gpu.WIDEST:
             gpu.is_right(device, ("attention", width), lambda width=width: attention_difference(device, width))
+    try_norms(model, device)
+    gpu.is_right(device, ("rectified",), lambda: rectified_difference(device))
+    return gpu.is_right(device, ("loss",), lambda: loss_difference(device))
+
+
+def try_norms(model: nn.Module, device: torch.device) -> None:
+    """Tries the kernels of its layer norms."""
     for width in {module.normalized_shape[-1] for module in model.modules() if isinstance(module, nn.LayerNorm)}:
         gpu.is_right(device, ("norm", width), lambda width=width: norm_difference(device, width))
-    return gpu.is_right(device, ("loss",), lambda: loss_difference(device))
 
 
 def random(*sizes: int, seed: int, device: torch.device, dtype: torch.dtype) -> Tensor:
@@ -82,22 +89,42 @@ def attention_difference(device: torch.device, width: int, dtype: torch.dtype = 
 
 
 def norm_difference(device: torch.device, width: int, dtype: torch.dtype = DTYPE) -> float:
-    """Of a vector and of a sum, forwards and backwards."""
+    """Of a vector, of a sum, and of a sum with dropout, forwards and backwards."""
     from openwork.nn.kernels.gpu.norm import norm_of_sum
 
     worst = 0.0
-    for count in (1, 2):
+    for count, rate in ((1, 0.0), (2, 0.0), (2, RATE)):
         given = [random(ROWS, width, seed=seed, device=device, dtype=dtype) for seed in range(count)]
         learnt = [random(width, seed=seed, device=device, dtype=torch.float32) for seed in (5, 6)]
         weights = random(ROWS, width, seed=9, device=device, dtype=dtype).detach()
-        found, _, _ = norm_of_sum(given[0], given[1] if count == 2 else None, learnt[0], learnt[1], 1e-6)
+        seed = torch.tensor([3], device=device) if rate else None
+        found, _, _ = norm_of_sum(given[0], given[1] if count == 2 else None, learnt[0], learnt[1], 1e-6, rate, seed)
         gradients = torch.autograd.grad(found, [*given, *learnt], weights)
         exact = in_double([*given, *learnt])
-        total = exact[0] + exact[1] if count == 2 else exact[0]
+        # a number that was dropped has no gradient
+        mask = (gradients[1] != 0).cpu().double() / (1 - rate) if rate else torch.ones(())
+        total = exact[0] + mask * exact[1] if count == 2 else exact[0]
         expected = functional.layer_norm(total, (width,), exact[-2], exact[-1], 1e-6)
         wanted = torch.autograd.grad(expected, exact, in_double([weights])[0].detach())
-        worst = max(worst, furthest([found, *gradients], [expected, *wanted]))
+        is_fair = not rate or _is_likely(mask == 0, rate)
+        worst = max(worst, furthest([found, *gradients], [expected, *wanted]) if is_fair else float("inf"))
     return worst
+
+
+def _is_likely(drawn: Tensor, rate: float) -> bool:
+    """Whether so many of independent draws, each true with probability `rate`, are no wonder."""
+    deviation = (rate * (1 - rate) / drawn.numel()) ** 0.5
+    return abs(float(drawn.double().mean()) - rate) < MOST_DEVIATIONS * deviation
+
+
+def rectified_difference(device: torch.device, width: int = WIDTH, dtype: torch.dtype = DTYPE) -> float:
+    """The gradient before max(0, .), and its sums."""
+    from openwork.nn.kernels.gpu.rectified import rectified_backward
+
+    given, gradient = (random(ROWS, width, seed=seed, device=device, dtype=dtype).detach() for seed in (1, 2))
+    exact, slopes = in_double([given, gradient])
+    (expected,) = torch.autograd.grad(exact.relu(), exact, slopes.detach())
+    return furthest([*rectified_backward(gradient, given.relu())], [expected, expected.sum(dim=0)])
 
 
 def loss_difference(device: torch.device, vocabulary: int = VOCABULARY, dtype: torch.dtype = DTYPE) -> float:
