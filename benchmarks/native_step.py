@@ -18,9 +18,10 @@ from typing import Any
 import torch
 
 from machine import describe_machine
-from openwork.inference.prepared.native import NativeTransformer, building, problem
+from openwork.inference.prepared.native import NativeTransformer, problem
 from openwork.inference.prepared.products import ProductType, available
 from openwork.inference.prepared.transformer import PreparedTransformer
+from openwork.machine.native import building
 from openwork.models.build import build_model
 from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings

@@ -18,9 +18,10 @@ from openwork.decoding.lone import search_one
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
 from openwork.inference.prepared import prepare
-from openwork.inference.prepared.native import NativeTransformer, building, can_be_native, problem
+from openwork.inference.prepared.native import NativeTransformer, can_be_native, problem
 from openwork.inference.prepared.native.structures import UNSIGNED, in_panels
 from openwork.inference.prepared.products import ProductType, quantised
+from openwork.machine.native import building
 from openwork.models.build import build_model
 from openwork.models.seq2seq import Transformer
 from openwork.models.settings import TransformerSettings
@@ -407,7 +408,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Any:
 @pytest.fixture
 def able(fresh: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """The same, as if the processor had the instructions: nothing is compiled or run with them."""
-    fresh.setattr("openwork.inference.prepared.native.building.has_avx512", lambda: True)
+    fresh.setattr("openwork.machine.native.building.has_avx512", lambda: True)
     fresh.setattr(torch.cpu, "_is_vnni_supported", lambda: True)
     return fresh
 

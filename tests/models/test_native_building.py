@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from openwork.inference.prepared.native import building
+from openwork.inference.prepared.native.functions import FUNCTIONS as STEP
+from openwork.machine.native import building
+from openwork.nn.kernels.native.loss import FUNCTIONS as LOSS
 
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 
@@ -40,12 +42,13 @@ def compiled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, small_library: Pat
 
 def test_a_compiler_finds_no_error_in_the_sources() -> None:
     """Other tests are skipped where nothing can be compiled: they would hide one."""
-    assert str(building.FOLDER_OF_SOURCES) not in building.problem()
+    for functions in (STEP, LOSS):
+        assert str(functions.folder) not in building.problem(functions)
 
 
 def answer() -> int:
     building.library.cache_clear()
-    library = building.library()
+    library = building.library(STEP)
     assert isinstance(library, ctypes.CDLL)
     return library.answer()
 
@@ -112,7 +115,7 @@ def test_a_damaged_library_is_compiled_anew(
 @needs_compiler
 def test_without_a_cache_nothing_is_compiled(compiled: Path, tmp_path: Path):
     (tmp_path / "openwork").touch()
-    with pytest.raises(building.NotBuilt, match="no cache to keep the compiled step in"):
+    with pytest.raises(building.NotBuilt, match="no cache to keep the decoder's step in"):
         answer()
     assert not compiled.exists()
 

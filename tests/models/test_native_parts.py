@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from openwork.inference.prepared.native import building, problem
+from openwork.inference.prepared.native import problem
+from openwork.inference.prepared.native.functions import FUNCTIONS
+from openwork.machine.native import building
 
 CHECK = Path(__file__).parent / "native_parts" / "check.cpp"
 ARM = ("aarch64-linux-gnu-g++", "qemu-aarch64")
@@ -25,7 +27,7 @@ def differences(compiler: str, instructions: str, runner: tuple[str, ...], folde
     program = folder / "check"
     flags = [instructions if flag == building.OWN else flag for flag in building.FLAGS if flag != "-fPIC"]
     static = ["-static"] if runner else []
-    command = [compiler, *flags, *static, f"-I{building.FOLDER_OF_SOURCES}", CHECK, "-o", program]
+    command = [compiler, *flags, *static, f"-I{building.SHARED}", f"-I{FUNCTIONS.folder}", CHECK, "-o", program]
     subprocess.run(command, check=True, capture_output=True)
     told = subprocess.run([*runner, program], check=True, capture_output=True, text=True).stdout
     return {name: float(value) for name, value in (line.split() for line in told.splitlines())}

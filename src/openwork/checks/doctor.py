@@ -20,11 +20,11 @@ from openwork.base.messages import msg
 from openwork.base.phrases import AsIs, Joined, Padded, shown_width
 from openwork.data.corpora.corpus import VARIABLE
 from openwork.inference.prepared import native
-from openwork.inference.prepared.native.building import NotBuilt, find_compiler
 from openwork.inference.prepared.products import available
 from openwork.machine.available import memory_of_machine, system_lines
 from openwork.machine.card import Card, card_of
 from openwork.machine.device import choose_device
+from openwork.machine.native.building import NotBuilt, find_compiler
 from openwork.machine.precision import PrecisionName, choose_precision, matrix_rate
 
 LIBRARIES = ("torch", "numpy", "tokenizers", "safetensors", "sacrebleu", "sacremoses", "pydantic", "typer", "jaxtyping")

@@ -26,6 +26,7 @@ from openwork.machine.precision import TYPES, PrecisionName, computing_in
 from openwork.machine.thresholds import LOSS_BLOCK, LOSS_CHUNK
 from openwork.models.interfaces import SequenceModel
 from openwork.nn.kernels import gpu
+from openwork.nn.kernels.native import loss as native
 from openwork.training.batches.batch import TrainingBatch
 from openwork.training.settings import TrainingSettings
 
@@ -115,13 +116,15 @@ def chunk_cross_entropy(
 def _one_pass(logits: Tensor, right: Tensor, share: float, soft: Soft | None) -> tuple[Tensor, list[Tensor]]:
     """Sums of the smoothed loss and of the likelihood of some rows; the logits are overwritten by their gradients.
 
-    On a CPU a few rows at a time take all their steps while they are in the cache; a GPU takes all rows at once, in one
-    kernel where it is there. Only the kernel leaves out rows whose right token is negative.
+    By a kernel where there is one. Else on a CPU a few rows at a time take all their steps while they are in the cache,
+    and a GPU takes all rows at once. Only the GPU's kernel leaves out rows whose right token is negative.
     """
     if soft is None and gpu.is_available(logits.device, "loss"):
         from openwork.nn.kernels.gpu.loss import cross_entropy_
 
         return cross_entropy_(logits, right.squeeze(-1), share), [logits]
+    if soft is None and native.takes(logits):
+        return native.cross_entropy_(logits, right.squeeze(-1), share), [logits]
     rows = max(1, LOSS_BLOCK // logits.shape[1]) if logits.device.type == "cpu" else logits.shape[0]
     sums = torch.zeros(2, dtype=torch.float64, device=logits.device)
     for start in range(0, logits.shape[0], rows):

@@ -14,7 +14,8 @@ import stat
 import subprocess
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache, partial
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
 from pathlib import Path
 
 import torch
@@ -25,9 +26,7 @@ from openwork.base.messages import msg
 from openwork.machine.available import system_lines
 from openwork.machine.device import has_avx512
 
-FOLDER_OF_SOURCES = Path(__file__).parent
-SOURCES = tuple(FOLDER_OF_SOURCES / name for name in ("encoder.cpp", "step.cpp", "best.cpp", "sentence.cpp"))
-SHARED = tuple(sorted(FOLDER_OF_SOURCES.glob("*.h")))
+SHARED = Path(__file__).parent  # headers for all functions
 COMPILERS = ("c++", "g++", "clang++")
 ARM = ("aarch64", "arm64")  # names of processors with NEON
 OWN = "-mcpu=native" if platform.machine() in ARM else "-march=native"  # all instructions of this processor
@@ -42,34 +41,51 @@ class NotBuilt(Exception):
     """There is no library; the text gives the reason."""
 
 
-@lru_cache(maxsize=1)
-def library() -> ctypes.CDLL:
+@dataclass(frozen=True)
+class Functions:
+    """Those of some C++ files of a folder, which may include its headers and those here. `name`: what they compute."""
+
+    name: str
+    folder: Path
+    sources: tuple[str, ...]
+
+    @cached_property
+    def paths(self) -> tuple[Path, ...]:
+        return tuple(self.folder / name for name in self.sources)
+
+    @cached_property
+    def headers(self) -> tuple[Path, ...]:
+        return (*sorted(SHARED.glob("*.h")), *sorted(self.folder.glob("*.h")))
+
+
+@cache
+def library(functions: Functions) -> ctypes.CDLL:
     """The compiled functions; NotBuilt where there are none."""
     if os.environ.get(SWITCH) == "off":
         raise NotBuilt(f"{SWITCH} is off")
     compiler = find_compiler()
     folder = find_cache(CACHE)
     if folder is None:
-        raise NotBuilt("there is no cache to keep the compiled step in")
-    prefix = f"functions-{_fingerprint(compiler)}-"
+        raise NotBuilt(f"there is no cache to keep {functions.name} in, compiled")
+    prefix = f"functions-{_fingerprint(functions, compiler)}-"
     try:
-        path = _find_whole(folder, prefix) or _compile(compiler, folder, prefix)
+        path = _find_whole(folder, prefix) or _compile(functions, compiler, folder, prefix)
         _refuse_foreign(folder)
         _refuse_foreign(path)
     except OSError as error:
-        raise NotBuilt(f"the decoder's step cannot be compiled: {error}") from error
+        raise NotBuilt(f"{functions.name} cannot be compiled: {error}") from error
     try:
         return ctypes.CDLL(str(path))
     except OSError as error:
         raise NotBuilt(f"{path} cannot be loaded: {error}") from error
 
 
-def problem() -> str:
+def problem(functions: Functions) -> str:
     """Why the functions are not available on this machine; empty: they are."""
     if not (has_avx512() or torch.backends.cpu.get_cpu_capability() == "AVX2" or platform.machine() in ARM):
         return msg("the processor has neither AVX2 nor NEON")
     try:
-        library()
+        library(functions)
     except NotBuilt as error:
         return str(error)
     return ""
@@ -84,10 +100,10 @@ def find_compiler() -> str:
     raise NotBuilt(f"no C++ compiler: {named or ', '.join(COMPILERS)}")
 
 
-def _fingerprint(compiler: str) -> str:
+def _fingerprint(functions: Functions, compiler: str) -> str:
     """The hash of all that the compiled code depends on; machines with different processors may share a home."""
     instructions = next((line for line in system_lines(Path("/proc/cpuinfo")) if line.startswith("flags")), "")
-    sources = [path.read_text(encoding="utf-8") for path in (*SOURCES, *SHARED)]
+    sources = [path.read_text(encoding="utf-8") for path in (*functions.paths, *functions.headers)]
     hashed = "\n".join([*sources, *FLAGS, compiler, platform.version(), platform.machine(), instructions])
     return hashlib.sha256(hashed.encode()).hexdigest()[:16]
 
@@ -106,30 +122,30 @@ def _name(prefix: str, path: Path) -> str:
         return f"{prefix}{hashlib.file_digest(file, 'sha256').hexdigest()}.so"
 
 
-def _compile(compiler: str, folder: Path, prefix: str) -> Path:
+def _compile(functions: Functions, compiler: str, folder: Path, prefix: str) -> Path:
+    call = partial(_call, functions, compiler)
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryDirectory(prefix="openwork-", dir=folder) as work:
-            objects = [str(Path(work) / f"{source.stem}.o") for source in SOURCES]
+            objects = [str(Path(work) / f"{source.stem}.o") for source in functions.paths]
             with ThreadPoolExecutor() as pool:
-                own = partial(_call, compiler, "-c")
-                list(pool.map(own, map(str, SOURCES), objects))
+                list(pool.map(partial(call, "-c"), map(str, functions.paths), objects))
             made = Path(work) / "functions.so"
-            _call(compiler, "-shared", *objects, str(made))
+            call("-shared", *objects, str(made))
             made.chmod(0o700)
             path = folder / _name(prefix, made)
             os.replace(made, path)
             return path
     except (OSError, subprocess.SubprocessError) as error:
-        raise NotBuilt(f"the decoder's step cannot be compiled: {error}") from error
+        raise NotBuilt(f"{functions.name} cannot be compiled: {error}") from error
 
 
-def _call(compiler: str, task: str, *files: str) -> None:
+def _call(functions: Functions, compiler: str, task: str, *files: str) -> None:
     """Makes the last of the files of the others."""
-    command = [compiler, *FLAGS, task, *files[:-1], "-o", files[-1]]
+    command = [compiler, *FLAGS, f"-I{SHARED}", task, *files[:-1], "-o", files[-1]]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, timeout=PATIENCE)
     if done.returncode != 0:
-        raise NotBuilt(f"{compiler} cannot compile the decoder's step: {_first_error(done.stderr)}")
+        raise NotBuilt(f"{compiler} cannot compile {functions.name}: {_first_error(done.stderr)}")
 
 
 def _first_error(output: str) -> str:

@@ -1,0 +1,95 @@
+"""The compiled loss beside the formula in double precision, for this processor and for one with AVX2 alone."""
+
+import platform
+from collections.abc import Iterator
+
+import pytest
+import torch
+from torch import Tensor
+
+from openwork.machine.native import building
+from openwork.nn.kernels.native import loss
+from openwork.training.loss import chunk_cross_entropy
+
+ROWS, SHARE = 70, 0.1
+NEAR = {torch.float32: 1e-6, torch.bfloat16: 4e-3}  # the second: half of a unit in the last place of a number below 1
+
+
+def forget() -> None:
+    building.library.cache_clear()
+    loss.is_available.cache_clear()
+    loss._function.cache_clear()
+
+
+@pytest.fixture(params=[building.OWN, "-march=haswell"], autouse=True)
+def instructions(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    if reason := building.problem(loss.FUNCTIONS):
+        pytest.skip(f"nothing can be compiled: {reason}")
+    if request.param != building.OWN and platform.machine() not in ("x86_64", "AMD64"):
+        pytest.skip("needs a processor with AVX2")
+    flags = tuple(request.param if flag == building.OWN else flag for flag in building.FLAGS)
+    monkeypatch.setattr(building, "FLAGS", flags)
+    forget()
+    yield
+    forget()
+
+
+def drawn(vocabulary: int, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(vocabulary)
+    logits = 4 * torch.randn(ROWS, vocabulary + 3, generator=generator)
+    return logits.to(dtype)[:, :vocabulary], torch.randint(vocabulary, (ROWS,), generator=generator)
+
+
+def by_formula(logits: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
+    exact = logits.double()
+    found = chunk_cross_entropy(exact, exact.softmax(dim=-1), right[:, None], SHARE)
+    return found.gradient, torch.stack((found.smoothed, found.likelihood))
+
+
+@pytest.mark.parametrize("dtype", list(NEAR), ids=str)
+@pytest.mark.parametrize("vocabulary", [1, 5, 16, 37, 64, 1000, 4096])
+def test_sums_and_gradients_are_those_of_the_formula(vocabulary: int, dtype: torch.dtype) -> None:
+    logits, right = drawn(vocabulary, dtype)
+    gradient, sums = by_formula(logits, right)
+    found = loss.cross_entropy_(logits, right, SHARE)
+    torch.testing.assert_close(found, sums, rtol=1e-6, atol=1e-5)
+    torch.testing.assert_close(logits.double(), gradient, rtol=NEAR[dtype], atol=NEAR[dtype] / 2)
+
+
+def test_threads_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loss, "FEWEST", 1)
+    made = []
+    for threads in (1, 3):
+        monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
+        logits, right = drawn(1000, torch.bfloat16)
+        made.append((loss.cross_entropy_(logits, right, SHARE), logits))
+    assert all(torch.equal(one, other) for one, other in zip(*made, strict=True))
+
+
+def test_logits_far_from_each_other() -> None:
+    logits = torch.tensor([[1e4, -1e4, 0.0], [-3e38, 3e38, 0.0], [-torch.inf, 0.0, 1.0]])
+    right = torch.tensor([0, 1, 2])
+    found = loss.cross_entropy_(logits, right, 0.0)
+    expected = torch.tensor([[0.0, 0, 0], [0, 0, 0], [0, 1 / (1 + torch.e), -1 / (1 + torch.e)]])
+    torch.testing.assert_close(logits, expected)
+    assert found[1] == pytest.approx(torch.log(1 + torch.exp(torch.tensor(-1.0))).item(), rel=1e-5)
+
+
+@pytest.mark.parametrize("place", [0, 7, 36])
+def test_what_is_no_number_stays_none(place: int) -> None:
+    logits, right = drawn(37, torch.float32)
+    logits[3, place] = torch.nan
+    assert not loss.cross_entropy_(logits, right, SHARE).isfinite().any()
+    assert logits[3].isnan().any() and logits[[0, 1, 2, 4]].isfinite().all()
+
+
+def test_no_rows_have_no_loss() -> None:
+    assert loss.cross_entropy_(torch.zeros(0, 5), torch.zeros(0, dtype=torch.int64), SHARE).tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("token", [-1, 37])
+def test_a_token_outside_the_vocabulary_is_refused(token: int) -> None:
+    logits, right = drawn(37, torch.float32)
+    right[5] = token
+    with pytest.raises(IndexError, match="vocabulary of 37"):
+        loss.cross_entropy_(logits, right, SHARE)
