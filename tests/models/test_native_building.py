@@ -11,7 +11,7 @@ import pytest
 
 from openwork.inference.prepared.native.functions import FUNCTIONS as STEP
 from openwork.machine.native import building
-from openwork.nn.kernels.native.loss import FUNCTIONS as LOSS
+from openwork.nn.kernels.native import FUNCTIONS as KERNELS
 
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 
@@ -42,7 +42,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, small_library: Pat
 
 def test_a_compiler_finds_no_error_in_the_sources() -> None:
     """Other tests are skipped where nothing can be compiled: they would hide one."""
-    for functions in (STEP, LOSS):
+    for functions in (STEP, KERNELS):
         assert str(functions.folder) not in building.problem(functions)
 
 

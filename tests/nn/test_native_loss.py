@@ -1,37 +1,15 @@
 """The compiled loss beside the formula in double precision, for this processor and for one with AVX2 alone."""
 
-import platform
-from collections.abc import Iterator
-
 import pytest
 import torch
 from torch import Tensor
 
-from openwork.machine.native import building
+from nn.native import instructions  # noqa: F401
 from openwork.nn.kernels.native import loss
 from openwork.training.loss import chunk_cross_entropy
 
 ROWS, SHARE = 70, 0.1
 NEAR = {torch.float32: 1e-6, torch.bfloat16: 4e-3}  # the second: half of a unit in the last place of a number below 1
-
-
-def forget() -> None:
-    building.library.cache_clear()
-    loss.is_available.cache_clear()
-    loss._function.cache_clear()
-
-
-@pytest.fixture(params=[building.OWN, "-march=haswell"], autouse=True)
-def instructions(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    if reason := building.problem(loss.FUNCTIONS):
-        pytest.skip(f"nothing can be compiled: {reason}")
-    if request.param != building.OWN and platform.machine() not in ("x86_64", "AMD64"):
-        pytest.skip("needs a processor with AVX2")
-    flags = tuple(request.param if flag == building.OWN else flag for flag in building.FLAGS)
-    monkeypatch.setattr(building, "FLAGS", flags)
-    forget()
-    yield
-    forget()
 
 
 def drawn(vocabulary: int, dtype: torch.dtype) -> tuple[Tensor, Tensor]:

@@ -25,15 +25,24 @@ def drawing_from(generator: torch.Generator) -> Iterator[None]:
         _thread.generator = before
 
 
+def drawn_key() -> int:
+    """64 random bits, from which a kernel on a CPU makes a mask."""
+    return int(_words(1)) % 2**64
+
+
+def _words(count: int) -> Tensor:
+    """So many times 64 random bits."""
+    words = torch.empty(count, dtype=torch.int64)
+    return words.random_(-(2**63), None, generator=getattr(_thread, "generator", None))
+
+
 def _keep_bytes(count: int, threshold: int) -> Tensor:
     """`count` bytes, each 1 with probability 1 - threshold / 256 and else 0.
 
     One call of the generator gives 64 random bits, enough for eight elements: drawing Bernoulli variables one by
     one takes a fifth of a training step on a CPU.
     """
-    words = torch.empty((count + 7) // 8, dtype=torch.int64)
-    words.random_(-(2**63), None, generator=getattr(_thread, "generator", None))
-    return words.view(torch.uint8)[:count].ge_(threshold)
+    return _words((count + 7) // 8).view(torch.uint8)[:count].ge_(threshold)
 
 
 def dropout(x: Tensor, rate: float) -> Tensor:

@@ -17,7 +17,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from openwork.machine.processes import ALONE, Processes
-from openwork.nn.kernels import gpu
+from openwork.nn.dropout import drawn_key
+from openwork.nn.kernels import gpu, native
+from openwork.nn.kernels.native.norm import MULTIPLE, STEPS, NormOfSum
 from openwork.nn.shapes import Vectors
 
 Norm = Callable[[int], nn.Module]  # from a width to the module
@@ -33,11 +35,17 @@ def layer_norm(width: int, epsilon: float = EPSILON) -> nn.LayerNorm:
 def takes_sum(
     norm: nn.Module, x: Float[Tensor, "*rows width"], added: Float[Tensor, "*rows width"] | None = None
 ) -> bool:
-    """Whether `norm_of_sum` is there for these: on a GPU, in 16 bits."""
-    if not (isinstance(norm, nn.LayerNorm) and gpu.is_available(x.device, "norm", x.shape[-1])):
+    """Whether `norm_of_sum` has a kernel for these: on a GPU in 16 bits, on a CPU where one is compiled."""
+    if not isinstance(norm, nn.LayerNorm) or norm.bias is None:
         return False
-    alike = added is None or (added.dtype is x.dtype and added.shape == x.shape)
-    return alike and x.dtype in gpu.NARROW and x.shape[-1] <= gpu.WIDEST_NORM
+    if added is not None and not (added.dtype is x.dtype and added.shape == x.shape):
+        return False
+    width = x.shape[-1]
+    if x.is_cuda:
+        return gpu.is_available(x.device, "norm", width) and x.dtype in gpu.NARROW and width <= gpu.WIDEST_NORM
+    given, learnt = [x] if added is None else [x, added], [norm.weight, norm.bias]
+    is_exact = norm.weight.dtype is torch.float32
+    return is_exact and width % MULTIPLE == 0 and native.takes(*given) and native.takes(*learnt)
 
 
 def norm_of_sum(
@@ -46,13 +54,20 @@ def norm_of_sum(
     added: Float[Tensor, "*rows width"] | None = None,
     dropout: float = 0.0,
 ) -> Float[Tensor, "*rows width"]:
-    """norm(x + Dropout(added)) in one pass over memory, for what `takes_sum`; the statistics are in float32."""
-    from openwork.nn.kernels.gpu import norm as kernel  # loads the compiler's front end, which takes a second
+    """norm(x + Dropout(added)) in one pass over memory, for what `takes_sum`; the statistics are in float32.
 
+    On a CPU the rate is rounded as that of `dropout`.
+    """
     assert isinstance(norm, nn.LayerNorm)
     rows, more = x.flatten(0, -2), None if added is None else added.flatten(0, -2)
-    seed = kernel.drawn_seed(x.device) if dropout > 0.0 else None
-    return kernel.norm_of_sum(rows, more, norm.weight, norm.bias, norm.eps, dropout, seed)[0].view(x.shape)
+    if x.is_cuda:
+        from openwork.nn.kernels.gpu import norm as kernel  # loads the compiler's front end, which takes a second
+
+        seed = kernel.drawn_seed(x.device) if dropout > 0.0 else None
+        return kernel.norm_of_sum(rows, more, norm.weight, norm.bias, norm.eps, dropout, seed)[0].view(x.shape)
+    threshold = round(dropout * STEPS)
+    key = drawn_key() if threshold else 0
+    return NormOfSum.apply(rows, more, norm.weight, norm.bias, norm.eps, threshold, key).view(x.shape)  # type: ignore[no-any-return]
 
 
 class RMSNorm(nn.Module):

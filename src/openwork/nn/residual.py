@@ -74,7 +74,7 @@ class PostNorm(NormConnection):
     """LayerNorm(x + Dropout(Sublayer(x))): the paper's."""
 
     def after(self, x: Vectors, sublayer_output: Vectors) -> Vectors:
-        if x.is_cuda and self.training and takes_sum(self.norm, x, sublayer_output):
+        if self.training and self.residual.dropout.rate < 1.0 and takes_sum(self.norm, x, sublayer_output):
             return norm_of_sum(self.norm, x, sublayer_output, self.residual.dropout.rate)
         return self.norm(self.residual(x, sublayer_output))
 
@@ -88,7 +88,7 @@ class PreNorm(NormConnection):
     """x + Dropout(Sublayer(LayerNorm(x))): the usual choice since (Xiong et al. 2020)."""
 
     def before(self, x: Vectors) -> Vectors:
-        fits = x.is_cuda and self.training and takes_sum(self.norm, x)
+        fits = self.training and takes_sum(self.norm, x)
         return norm_of_sum(self.norm, x) if fits else self.norm(x)
 
     def after(self, x: Vectors, sublayer_output: Vectors) -> Vectors:

@@ -25,8 +25,7 @@ from openwork.machine.card import card_of
 from openwork.machine.precision import TYPES, PrecisionName, computing_in
 from openwork.machine.thresholds import LOSS_BLOCK, LOSS_CHUNK
 from openwork.models.interfaces import SequenceModel
-from openwork.nn.kernels import gpu
-from openwork.nn.kernels.native import loss as native
+from openwork.nn.kernels import gpu, native
 from openwork.training.batches.batch import TrainingBatch
 from openwork.training.settings import TrainingSettings
 
@@ -124,7 +123,9 @@ def _one_pass(logits: Tensor, right: Tensor, share: float, soft: Soft | None) ->
 
         return cross_entropy_(logits, right.squeeze(-1), share), [logits]
     if soft is None and native.takes(logits):
-        return native.cross_entropy_(logits, right.squeeze(-1), share), [logits]
+        from openwork.nn.kernels.native.loss import cross_entropy_
+
+        return cross_entropy_(logits, right.squeeze(-1), share), [logits]
     rows = max(1, LOSS_BLOCK // logits.shape[1]) if logits.device.type == "cpu" else logits.shape[0]
     sums = torch.zeros(2, dtype=torch.float64, device=logits.device)
     for start in range(0, logits.shape[0], rows):

@@ -122,6 +122,15 @@ inline float greatest_of(Vector x) { return vmaxvq_f32((float32x4_t)x); }
 inline Whole rounded(Vector x) { return (Whole)vcvtnq_s32_f32((float32x4_t)x); }
 #endif
 
+// Bytes as whole numbers.
+#if OPENWORK_LANES == 16
+inline Whole whole(const uint8_t* from) { return (Whole)_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i*)from)); }
+#elif OPENWORK_LANES == 8
+inline Whole whole(const uint8_t* from) { return (Whole)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i*)from)); }
+#else
+inline Whole whole(const uint8_t* from) { return Whole{from[0], from[1], from[2], from[3]}; }
+#endif
+
 // e^x for x <= 0: 2^n times a polynomial of the rest, to within two units of the last place. Of NaN: NaN.
 inline Vector exponential(Vector x) {
     constexpr float TO_WHOLE = 12582912.0f;  // 1.5 x 2^23: a number added to it is rounded to a whole one

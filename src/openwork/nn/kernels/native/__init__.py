@@ -1,1 +1,34 @@
-"""Kernels for CPUs in C++, compiled where there is a compiler; each is held equal to a formula."""
+"""Kernels for trainings on CPUs, in C++, compiled where there is a compiler; each is held equal to a formula."""
+
+from functools import cache
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from openwork.machine.native.building import Functions, problem
+
+FUNCTIONS = Functions("a training's kernels", Path(__file__).parent, ("loss.cpp", "norm.cpp"))
+TYPES = {torch.float32: "float32", torch.bfloat16: "bfloat16"}  # as the functions' names have them
+PLAIN = (Tensor, nn.Parameter)
+
+
+@cache
+def is_available() -> bool:
+    """Whether this machine has a compiler, and the processor the instructions."""
+    return not problem(FUNCTIONS)
+
+
+def takes(*tensors: Tensor) -> bool:
+    """Whether the functions can read these: numbers of one known type on the CPU, which are where the tensors say.
+
+    What traces or divides tensors has types of tensors of its own.
+    """
+    first = tensors[0]
+    return (
+        first.device.type == "cpu"
+        and first.dtype in TYPES
+        and not torch.compiler.is_compiling()
+        and all(type(one) in PLAIN and one.dtype is first.dtype for one in tensors)
+        and is_available()
+    )

@@ -2,29 +2,16 @@
 
 import ctypes
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from openwork.machine.native.building import Functions, library, problem
+from openwork.machine.native.building import library
+from openwork.nn.kernels.native import FUNCTIONS, TYPES
 
-FUNCTIONS = Functions("the loss", Path(__file__).parent, ("loss.cpp",))
-NAMES = {torch.float32: "openwork_loss_float32", torch.bfloat16: "openwork_loss_bfloat16"}
 FEWEST = 1 << 16  # logits that are worth a thread of their own
-
-
-@cache
-def is_available() -> bool:
-    """Whether this machine has a compiler, and the processor the instructions."""
-    return not problem(FUNCTIONS)
-
-
-def takes(logits: Tensor) -> bool:
-    """Whether `cross_entropy_` is there for these."""
-    return logits.device.type == "cpu" and logits.dtype in NAMES and is_available()
 
 
 def cross_entropy_(
@@ -48,7 +35,7 @@ def cross_entropy_(
 
 @cache
 def _function(dtype: torch.dtype) -> Any:
-    function = getattr(library(FUNCTIONS), NAMES[dtype])
+    function = getattr(library(FUNCTIONS), f"openwork_loss_{TYPES[dtype]}")
     address, whole = ctypes.c_void_p, ctypes.c_int64
     function.argtypes = [address, address, whole, whole, whole, ctypes.c_float, address, whole]
     function.restype = None
