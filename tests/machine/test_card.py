@@ -53,7 +53,7 @@ def test_a_training_is_arranged_for_the_card(
 def test_how_much_is_computed_at_once_follows_from_the_memory() -> None:
     assert [card.logits_at_once for card in (A100, H100)] == [512_000_000] * 2
     assert 2 * SMALL.logits_at_once <= SMALL.memory / 16
-    assert [card.search_tokens for card in (H100, SMALL)] == [32_768, 12_288]
+    assert [card.search_tokens for card in (H100, SMALL)] == [131_072, 12_288]
     tiny = dataclasses.replace(SMALL, memory=GIB // 2)
     assert tiny.search_tokens == 2_048 and tiny.logits_at_once < 17_000_000
 

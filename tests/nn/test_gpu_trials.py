@@ -64,9 +64,22 @@ def test_a_training_tries_the_sizes_of_its_model(monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(
             trials, f"{name}_difference", lambda device, width, name=name: (asked.append((name, width)), 0.0)[1]
         )
-    monkeypatch.setattr(trials, "loss_difference", lambda device: (asked.append(("loss", 0)), 0.0)[1])
+    for name in ("loss", "rectified"):
+        monkeypatch.setattr(trials, f"{name}_difference", lambda device, name=name: (asked.append((name, 0)), 0.0)[1])
     model = build_model(MODEL.model_copy(update={"width": 16}), 12, 12)
     assert trials.try_training_kernels(model, {(8, 8), (8, 4), (256, 256)}, CARD)
-    assert sorted(asked) == [("attention", 8), ("loss", 0), ("norm", 16)]
+    assert sorted(asked) == [("attention", 8), ("loss", 0), ("norm", 16), ("rectified", 0)]
     assert gpu.is_available(CARD, "attention", 8) and gpu.is_available(CARD, "loss")
     assert not trials.try_training_kernels(model, {(8, 8)}, CPU)
+
+
+def test_norms_are_tried_with_gradients_where_others_compute_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    def difference(_device: torch.device, width: int) -> float:
+        x = torch.ones(width, requires_grad=True)
+        (gradient,) = torch.autograd.grad(x.square().sum(), x)
+        return float((gradient - 2).abs().max())
+
+    monkeypatch.setattr(trials, "norm_difference", difference)
+    with torch.inference_mode():
+        trials.try_norms(build_model(MODEL, 12, 12), CARD)
+    assert gpu.is_available(CARD, "norm", MODEL.width)

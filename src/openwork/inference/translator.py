@@ -38,7 +38,7 @@ BATCH_TOKENS = 4096  # padded source positions times hypotheses that are searche
 LEAST_TOKENS = 512  # to which batches shrink towards the end, so that processes that share them finish together
 # On a GPU they shrink so that there are several: a batch takes as many steps as its longest sentence, and the results
 # of one are read during the next.
-GPU_LEAST_TOKENS = 8192
+GPU_LEAST_TOKENS = 16_384
 REPLACEMENT = "\ufffd"  # what incomplete characters are decoded to
 
 

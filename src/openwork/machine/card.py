@@ -7,7 +7,7 @@ import torch
 
 BFLOAT16 = (8, 0)  # compute capability of the first GPUs with products in bfloat16: Ampere
 MOST_LOGITS = 512_000_000  # of a loss, in memory at once; more are not faster
-MOST_SEARCHED = 32_768  # padded source positions times hypotheses that are searched together
+MOST_SEARCHED = 131_072  # padded source positions times hypotheses that are searched together
 FEWEST_SEARCHED = 2_048
 
 

@@ -28,9 +28,10 @@ def try_training_kernels(model: nn.Module, heads: set[tuple[int, int]], device: 
 
 
 def try_norms(model: nn.Module, device: torch.device) -> None:
-    """Tries the kernels of its layer norms."""
-    for width in {module.normalized_shape[-1] for module in model.modules() if isinstance(module, nn.LayerNorm)}:
-        gpu.is_right(device, ("norm", width), lambda width=width: norm_difference(device, width))
+    """Tries the kernels of its layer norms, with their gradients, also where only inference is wanted."""
+    with torch.inference_mode(False), torch.enable_grad():
+        for width in {module.normalized_shape[-1] for module in model.modules() if isinstance(module, nn.LayerNorm)}:
+            gpu.is_right(device, ("norm", width), lambda width=width: norm_difference(device, width))
 
 
 def random(*sizes: int, seed: int, device: torch.device, dtype: torch.dtype) -> Tensor:
