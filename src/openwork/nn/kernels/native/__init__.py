@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from openwork.machine.native.building import Functions, problem
 
-FUNCTIONS = Functions("a training's kernels", Path(__file__).parent, ("loss.cpp", "norm.cpp"))
+FUNCTIONS = Functions("a training's kernels", Path(__file__).parent, ("attention.cpp", "loss.cpp", "norm.cpp"))
 TYPES = {torch.float32: "float32", torch.bfloat16: "bfloat16"}  # as the functions' names have them
 PLAIN = (Tensor, nn.Parameter)
 
