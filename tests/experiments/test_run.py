@@ -9,7 +9,7 @@ import pytest
 
 from experiments.samples import HEAD, write_experiment
 from faults.nursery import Nursery
-from journeys.command import told, tree
+from journeys.command import openwork, told, tree
 from openwork.base.outputs import is_run
 from openwork.bundles.bundle import load_bundle
 
@@ -180,6 +180,6 @@ def test_workers_of_ray(nursery: Nursery, tmp_path: Path):
     if find_spec("ray") is None:
         pytest.skip("needs the extra scale")
     file, out = write_experiment(tmp_path, HEAD.format(kind="factors", more="") + DROPOUT), tmp_path / "out"
-    result = nursery.run("experiment", "run", file, "--out", out, "--on", "ray", "--workers", "2")
+    result = openwork("experiment", "run", file, "--out", out, "--on", "ray", "--workers", "2")
     assert result.code == 0, result.err
     assert [one["state"] for one in Done("factors", out, nursery).trials] == ["finished"] * 4
