@@ -53,10 +53,10 @@ demo: $(CORE) ## train a Transformer from scratch on dates, watch it learn, writ
 	@$(PYTHON) -m openwork demo $(ARGS)
 
 test: $(DEV) ## the test suite; ARGS="..." are passed to pytest
-	@$(PYTEST) -n 2 -m "not long" $(ARGS)
+	@$(PYTEST) -n 2 --dist worksteal -m "not long" $(ARGS)
 
 long: $(DEV) ## the tests that take longest: other forms of what `make test` has
-	@$(PYTEST) -n 2 -m long $(ARGS)
+	@$(PYTEST) -n 2 --dist worksteal -m long $(ARGS)
 
 check: $(DEV) ## formatting, lint, types, architecture and the fast tests: one minute, or two on slow cores
 	@$(PYTHON) -m ruff format --check .

@@ -97,34 +97,39 @@ def _once(fn: Callable[..., Any], typechecker: Any) -> Callable[..., Any]:
         standing_for = types.FunctionType(template.__code__, fn.__globals__, fn.__name__, None, template.__closure__)
         return CHECKED(functools.update_wrapper(standing_for, fn), typechecker=typechecker)
 
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
+        if _is_exporting():  # sizes are symbols there, which stand for any size
+            return fn(*args, **kwargs)
+        return checks()(*args, **kwargs)
+
     passed: dict[Hashable, set[Hashable]] = {}
 
     @functools.wraps(fn)
     def call(*args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
-        if _is_exporting():  # sizes are symbols there, which stand for any size
-            return fn(*args, **kwargs)
-        try:
-            key = tuple(map(kind, args))
+        try:  # without `kind`: one call of Python less for each value of each call
+            key: Hashable = tuple([READERS[type(value)](value) for value in args])
             if kwargs:
-                key = key, *kwargs, *map(kind, kwargs.values())
+                key = key, *kwargs, *[READERS[type(value)](value) for value in kwargs.values()]
             results = passed.get(key)
-        except (NoKind, TypeError):  # of a value that has no hash
-            return checks()(*args, **kwargs)
+        except (NoKind, TypeError):  # of a value that has no hash, such as a size that is a symbol
+            return checked(*args, **kwargs)
         if results is None:
-            result = checks()(*args, **kwargs)
+            result = checked(*args, **kwargs)
             if len(passed) == MOST_KINDS:
                 passed.clear()
             results = passed[key] = set()
         else:
             result = fn(*args, **kwargs)
             try:
-                if kind(result) in results:
+                if READERS[type(result)](result) in results:
                     return result
             except (NoKind, TypeError):
                 pass
-            waiting.made = [result]
-            checks()(*args, **kwargs)
+            if not _is_exporting():
+                waiting.made = [result]
+                checks()(*args, **kwargs)
         with contextlib.suppress(NoKind, TypeError):
             if len(results) < MOST_KINDS:
                 results.add(kind(result))

@@ -1,5 +1,6 @@
 """What is made of a translator from Python is what the commands make; what cannot be made is refused in a sentence."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from api.test_public import SMALL
 from openwork.base.errors import ConfigError, DataError, UsageError
 from openwork.bundles.folder import WEIGHTS, whole_bundle
 from openwork.cli.main import app
+from openwork.data.corpora import catalogue as corpora
 
 
 @pytest.fixture
@@ -22,6 +24,13 @@ def translator(en_de: Path) -> openwork.Translator:
 
 def run_command(*arguments: str) -> int:
     return CliRunner().invoke(app, list(arguments)).exit_code
+
+
+@pytest.fixture
+def few_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The corpus `copy` with 300 pairs to train with: Python and commands read the same, and 20,000 show no more."""
+    few = replace(corpora.CORPORA["copy"], pairs=(2000, 20, 20))
+    monkeypatch.setitem(corpora.CORPORA, "copy", few)
 
 
 @pytest.fixture
@@ -44,6 +53,7 @@ def test_fewer_bits_are_those_of_the_command(translator: openwork.Translator, en
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_copies")
 def test_a_pruned_model_is_that_of_the_command(translator: openwork.Translator, en_de: Path, tmp_path: Path) -> None:
     translator.prune(corpus="copy", out=tmp_path / "own", heads=1, vocabulary=True)
     options = ("--corpus", "copy", "--heads", "1", "--vocabulary")
@@ -52,6 +62,7 @@ def test_a_pruned_model_is_that_of_the_command(translator: openwork.Translator, 
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_copies")
 @pytest.mark.parametrize("level", ["sequence", "word"])
 def test_a_student_is_that_of_the_command(
     translator: openwork.Translator, en_de: Path, tmp_path: Path, level: Any

@@ -142,7 +142,10 @@ def test_gloo_is_measured() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("processes", [(1,), pytest.param((1, 2), marks=pytest.mark.long)])
-def test_the_driver_trains_and_compares(processes: tuple[int, ...], tmp_path: Path, capsys: Any) -> None:
+def test_the_driver_trains_and_compares(
+    processes: tuple[int, ...], tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scale.__main__.SIZES", (1, 2))  # each size is a training in a process of its own
     run, out = tmp_path / "run.toml", tmp_path / "results.json"
     run.write_text(TINY)
     out.write_text('{"other": 1}')

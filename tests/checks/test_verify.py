@@ -348,6 +348,36 @@ def test_the_command(call: Call, tmp_path: Path, bundle: Bundle):
     assert nothing.code == 4 and "no such folder" in nothing.err
 
 
+def wrong(made: object) -> object:
+    """Numbers that are a little off; whatever else a model gives stays."""
+    if isinstance(made, tuple):
+        return tuple(map(wrong, made))
+    return made + 0.1 * made.roll(1, -1) if isinstance(made, Tensor) and made.is_floating_point() else made
+
+
+def broken_compiler(function: object) -> None:
+    raise RuntimeError("no compiler\nand much more")
+
+
+@pytest.mark.parametrize(
+    ("compiler", "status", "why"),
+    [
+        (lambda function: function, Status.PASSED, ""),
+        (lambda function: lambda *given: wrong(function(*given)), Status.FAILED, ""),
+        (broken_compiler, Status.SKIPPED, "torch.compile does not work on this machine: no compiler"),
+    ],
+    ids=["sound", "wrong", "absent"],
+)
+def test_what_is_compiled_is_compared(
+    bundle: Bundle, monkeypatch: Patch, compiler: Callable[..., object], status: Status, why: str
+):
+    """With another compiler: the real one takes half a minute, and is that of the test below."""
+    monkeypatch.setattr(torch, "compile", compiler)
+    compiled = line(verify_bundle(bundle, compiling=True), "compiled")
+    assert (compiled.status, compiled.reason[: len(why)]) == (status, why)
+
+
+@pytest.mark.long
 def test_compiled_is_eager_where_it_works():
     """In a process of its own, since the shape checks of the tests cannot be compiled."""
     checks = json.loads(openwork("verify", NEWEST, "--compiled", "--json").out)["checks"]

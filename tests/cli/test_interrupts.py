@@ -80,14 +80,18 @@ def test_anywhere_in_a_short_command(place: int):
     is_heeded(driven("any", 1 + place * count // 10, "config", "explain"))
 
 
-@pytest.mark.parametrize("place", range(10))
+# Every second place is enough for each run of all tests: these are seconds each, of a process that loads torch.
+PLACES = [pytest.param(place, marks=[pytest.mark.long] * (place % 2)) for place in range(10)]
+
+
+@pytest.mark.parametrize("place", PLACES)
 def test_anywhere_in_a_command_that_loads_torch(place: int, bundle: str):
     arguments = "score", "--bundle", bundle
     count = calls("any", *arguments)
     is_heeded(driven("any", 1 + place * count // 10, *arguments))
 
 
-@pytest.mark.parametrize("place", range(6))
+@pytest.mark.parametrize("place", PLACES[:6])
 def test_where_python_forgets_what_is_raised(place: int, bundle: str):
     """In the callbacks of weak references to the locks of imports: there a Ctrl-C was lost, and the command went on."""
     arguments = "score", "--bundle", bundle

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from faults.nursery import Nursery
 from journeys.command import openwork
 from openwork.base.errors import UsageError
 from openwork.base.messages import LANGUAGE_VARIABLE
@@ -28,10 +29,10 @@ def test_an_unknown_language_is_refused(arguments: list[str]):
 @pytest.mark.parametrize(
     ("arguments", "environment"),
     [
-        (["info", "no-such-thing", "--lang", "zh"], {}),
-        (["--lang=zh", "info", "no-such-thing"], {}),
-        (["info", "no-such-thing"], {LANGUAGE_VARIABLE: "zh"}),
-        (["info", "no-such-thing"], {LANGUAGE_VARIABLE: "", "LC_ALL": "zh_CN.UTF-8"}),
+        (["paper", "eq", "99", "--lang", "zh"], {}),
+        (["--lang=zh", "paper", "eq", "99"], {}),
+        (["paper", "eq", "99"], {LANGUAGE_VARIABLE: "zh"}),
+        (["paper", "eq", "99"], {LANGUAGE_VARIABLE: "", "LC_ALL": "zh_CN.UTF-8"}),
     ],
 )
 def test_an_error_is_told_in_chinese(
@@ -40,6 +41,13 @@ def test_an_error_is_told_in_chinese(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     result = openwork(*arguments)
+    assert result.code == 2
+    assert result.err.startswith("错误 U061：openwork paper 里没有 eq 99\n  建议：可用的有：eq 1")
+
+
+@pytest.mark.slow
+def test_why_and_what_to_do_are_told_in_chinese(nursery: Nursery):
+    result = nursery.run("--lang", "zh", "info", "no-such-thing")
     assert result.code == 2
     assert result.err.startswith("错误 U056：no-such-thing：既不是文件夹也不是预设\n  原因：预设：paper-base")
     assert "\n  建议：" in result.err
@@ -54,6 +62,6 @@ def test_help_is_in_chinese():
 
 
 @pytest.mark.slow
-def test_what_is_for_programs_stays_english():
-    chinese, english = (openwork("info", "nano", "--json", "--lang", language).out for language in ("zh", "en"))
+def test_what_is_for_programs_stays_english(nursery: Nursery):
+    chinese, english = (nursery.run("info", "nano", "--json", "--lang", language).out for language in ("zh", "en"))
     assert json.loads(chinese) == json.loads(english)

@@ -93,7 +93,7 @@ def test_full_device(
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--version"], ["--help"], ["train", "--help"], ["info"], ["trian"]], ids=" ".join
+    "arguments", [["--version"], ["--help"], ["train", "--help"], ["data", "list"], ["trian"]], ids=" ".join
 )
 @pytest.mark.parametrize("also", [False, True], ids=["output", "output and messages"])
 def test_the_process_ends_without_a_complaint_of_python(arguments: list[str], also: bool):
@@ -112,9 +112,10 @@ def test_the_process_ends_without_a_complaint_of_python(arguments: list[str], al
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], ["--lang", "zh", "--help"], ["--lang", "zh", "info"], ["paper", "table", "3"], ["explain", "--list"]],
+    [["--help"], ["--lang", "zh", "--help"], ["--lang", "zh", "data", "list"], ["paper", "table", "3"],
+     ["explain", "--list"]],
     ids=" ".join,
-)
+)  # fmt: skip
 @pytest.mark.parametrize(
     "variables",
     [{"PYTHONIOENCODING": "latin1"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}],

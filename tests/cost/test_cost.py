@@ -1,6 +1,7 @@
 """The cost model against what it models: weights of built models, torch's counter of operations, autograd's memory."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from cost.allocation import peak_allocation
 from openwork.cost import part as cost_memory
 from openwork.cost import transformer as cost_transformer
-from openwork.cost.cost import Machine, cost_of
+from openwork.cost.cost import Cost, Machine, cost_of
 from openwork.machine.device import has_narrow_kernels
 from openwork.machine.precision import TYPES, PrecisionName
 from openwork.models.build import build_decoder, build_model, build_transformer
@@ -184,6 +185,12 @@ def tensor_batch(sentences: int, source: int, target: int, vocabulary: int) -> T
     )  # fmt: skip
 
 
+@cache
+def cost_kept(name: str, lengths: tuple[int, int]) -> Cost:
+    """One count tells what is kept in both precisions."""
+    return cost_of(KEEPING[name], VOCABULARY, source_length=lengths[0], target_length=lengths[1])
+
+
 def bytes_kept(settings: ModelSettings, precision: PrecisionName, batch: TensorBatch) -> int:
     """Of all tensors that autograd holds after the forward pass and that are no weights."""
     copy = WorkingCopy(build_model(settings, VOCABULARY, VOCABULARY), precision)
@@ -214,7 +221,7 @@ def test_what_is_kept_for_the_backward_pass_is_what_autograd_keeps(
     if isinstance(settings, RecurrentSettings) and settings.cell == "lstm" and precision == "bfloat16":
         needs_narrow_kernels()
     kept = bytes_kept(KEEPING[name], precision, tensor_batch(8, source, target, VOCABULARY))
-    cost = cost_of(KEEPING[name], VOCABULARY, source_length=source, target_length=target)
+    cost = cost_kept(name, lengths)
     size = TYPES[precision].itemsize
     # A recurrent model's weights are cast in the forward pass, and what is cast is kept.
     cast = size * cost.linear if isinstance(KEEPING[name], RecurrentSettings) and precision == "bfloat16" else 0

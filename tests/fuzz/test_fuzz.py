@@ -30,6 +30,7 @@ FEWER = {
     "token store": 1000,
     "evaluation": 1500,
     "run folder": 2000,
+    "run folder, continued": 1000,
     "Hugging Face's folder": 40,
     "BERT's folder": 100,
     "GPT-2's folder": 60,

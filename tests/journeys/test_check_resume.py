@@ -6,7 +6,8 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from journeys.command import openwork
+from calling import Call
+from faults.nursery import Nursery
 from openwork.runs.check_resume import StateDifference, _apart, resume_lines
 
 pytestmark = pytest.mark.slow
@@ -31,26 +32,29 @@ steps = {steps}
 """
 
 
-@pytest.mark.parametrize("more", ["", 'ema = 0.9\nworkers = 2\nprecision = "bfloat16"'])
-def test_a_training_that_is_killed_goes_on_exactly(tmp_path: Path, more: str) -> None:
+# The plain run has nothing that the other one has not.
+@pytest.mark.parametrize(
+    "more", [pytest.param("", marks=pytest.mark.long), 'ema = 0.9\nworkers = 2\nprecision = "bfloat16"']
+)
+def test_a_training_that_is_killed_goes_on_exactly(nursery: Nursery, tmp_path: Path, more: str) -> None:
     file = tmp_path / "run.toml"
     file.write_text(RUN.format(steps=50, more=more))
-    done = openwork("train", file, "--check-resume")
+    done = nursery.run("train", file, "--check-resume")
     assert done.code == 0, done.err
     said = done.out.decode()
     assert said.count("the same, bit for bit") == (5 if more else 4) and "as if nothing had happened" in said
     assert "killed; restarting at the checkpoint of update 3" in done.err
 
 
-def test_a_run_that_cannot_be_checked_says_why(tmp_path: Path) -> None:
+def test_a_run_that_cannot_be_checked_says_why(call: Call, tmp_path: Path) -> None:
     file = tmp_path / "run.toml"
     file.write_text(RUN.format(steps=6, more=""))
-    short = openwork("train", file, "--check-resume")
+    short = call("train", file, "--check-resume")
     assert short.code == 3 and "too few to stop and go on" in short.err
-    both = openwork("train", file, "--check-resume", "--plan")
+    both = call("train", file, "--check-resume", "--plan")
     assert both.code == 2 and "different answers" in both.err
     file.write_text(RUN.format(steps=50, more="").replace('corpus = "copy"', 'source = "no.en"\ntarget = "no.de"'))
-    missing = openwork("train", file, "--check-resume")
+    missing = call("train", file, "--check-resume")
     assert missing.code == 1 and "ended before update 6" in missing.err and "no.en" in missing.err
 
 

@@ -50,7 +50,7 @@ def failed(outcomes: list[CheckResult]) -> set[str]:
     return {outcome.name for outcome in outcomes if outcome.status is Status.FAILED}
 
 
-QUICK = ("pre",)
+QUICK, LONG = ("pre",), ("post, untied", "smoothed otherwise", "characters, apart")  # the others have most of them
 HEALTHY: dict[str, Any] = {
     "pre": {},
     "post, untied": {"model": {**TRANSFORMER, "norm": "post", "tying": "none", "positions": "rotary"}},
@@ -63,7 +63,10 @@ HEALTHY: dict[str, Any] = {
 
 @pytest.mark.parametrize(
     "sections",
-    [pytest.param(one, id=name, marks=() if name in QUICK else pytest.mark.slow) for name, one in HEALTHY.items()],
+    [
+        pytest.param(one, id=name, marks=[pytest.mark.slow] * (name not in QUICK) + [pytest.mark.long] * (name in LONG))
+        for name, one in HEALTHY.items()
+    ],
 )
 def test_a_healthy_run_passes(sections: dict[str, Any]) -> None:
     outcomes = carried_out(settings_of(**sections))

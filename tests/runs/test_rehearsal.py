@@ -50,7 +50,7 @@ def test_a_rehearsal_is_a_run(call: Call, tmp_path: Path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", PAPERS)
+@pytest.mark.parametrize("name", [PAPERS[0], pytest.param(PAPERS[1], marks=pytest.mark.long)])  # they differ in sizes
 def test_the_papers_recipes_rehearsed_for_100_updates(name: str, call: Call, tmp_path: Path):
     assignments = [word for value in REDUCED for word in ("--set", f"model.{value}")]
     out = tmp_path / "out"

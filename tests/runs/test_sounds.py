@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import openwork
-from journeys.command import openwork as command
+from calling import Call
 from openwork.base.errors import ConfigError, DataError, UsageError
 from openwork.bundles.bundle import Bundle, load_bundle
 from openwork.bundles.settings import BundleSettings
@@ -210,20 +210,20 @@ def test_a_sound_is_transcribed_in_python(trained: Path) -> None:
         assert refused.value.code == "U114"
 
 
-def test_a_line_for_each_file_on_the_command_line(trained: Path) -> None:
+def test_a_line_for_each_file_on_the_command_line(call: Call, trained: Path) -> None:
     paths = [str(trained / "valid" / f"{name}-101.wav") for name in ("high-low", "low")]
-    found = command("transcribe", str(trained / "run"), *paths)
+    found = call("transcribe", str(trained / "run"), *paths)
     assert found.lines == ["high low", "low"]
-    as_json = command("transcribe", str(trained / "run"), "--json", paths[1])
+    as_json = call("transcribe", str(trained / "run"), "--json", paths[1])
     assert json.loads(as_json.out)["transcripts"][0]["text"] == "low"
     assert json.loads(as_json.out)["transcripts"][0]["segments"][0]["start"] == 0.0
-    assert command("transcribe", str(trained / "run"), "--format", "json", paths[1]).out == as_json.out
-    subtitles = command("transcribe", str(trained / "run"), "--format", "srt", paths[1]).lines
+    assert call("transcribe", str(trained / "run"), "--format", "json", paths[1]).out == as_json.out
+    subtitles = call("transcribe", str(trained / "run"), "--format", "srt", paths[1]).lines
     assert subtitles[0] == "1" and subtitles[1].startswith("00:00:00,000 --> 00:00:0") and subtitles[2] == "low"
     for options, code in ((["--format", "vtt", *paths], "U123"), (["--language", "de", paths[0]], "U122")):
-        refused = command("transcribe", str(trained / "run"), *options)
+        refused = call("transcribe", str(trained / "run"), *options)
         assert refused.code and f"error {code}" in refused.err and refused.lines == []
-    refused = command("transcribe", str(trained / "run"), str(trained / "none.wav"))
+    refused = call("transcribe", str(trained / "run"), str(trained / "none.wav"))
     assert refused.code and "error D144" in refused.err and refused.lines == []
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 pytest.importorskip("httptools", reason="needs the extra serve")
 schemathesis: Any = pytest.importorskip("schemathesis", reason="needs the package schemathesis")
 pytestmark = of_a_server
-EXAMPLES = 40  # of each route and each kind
+EXAMPLES = 25  # of each route and each kind
 UNAVAILABLE = 503  # which the description names: /ready, and a request that takes too long
 
 

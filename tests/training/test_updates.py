@@ -21,9 +21,11 @@ from openwork.training.progress import Progress
 from openwork.training.step import StepReport
 from training.tiny import BATCH_NORMALISED, CPU, MODEL, RECURRENT, SETTINGS, make_store, make_training, save_checkpoint
 
-KINDS = pytest.mark.parametrize(
-    "family", [MODEL, RECURRENT, BATCH_NORMALISED], ids=["transformer", "recurrent", "batch normalised"]
-)
+KINDS: dict[str, TransformerSettings | RecurrentSettings] = {
+    "transformer": MODEL,
+    "recurrent": RECURRENT,
+    "batch normalised": BATCH_NORMALISED,
+}
 FAMILIES = pytest.mark.parametrize("family", [MODEL, RECURRENT], ids=lambda settings: settings.kind)
 
 
@@ -36,23 +38,36 @@ def same(first: dict[str, Tensor], second: dict[str, Tensor]) -> bool:
     return first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
 
 
+REPEATED: list[dict[str, object]] = [
+    {},
+    {"accumulate": 2},
+    {"precision": "bfloat16"},
+    {"r_drop": 2.0},
+    {"workers": 2},
+    {"workers": 3, "precision": "bfloat16", "accumulate": 2},
+]
+# Their states are of weights, whichever model these are of: all families are a matter of `make long`.
+OPTIMISERS: list[dict[str, object]] = [
+    {"optimiser": "adamw", "weight_decay": 0.1},
+    {"optimiser": "sgd"},
+    {"optimiser": "adagrad"},
+    {"optimiser": "adafactor"},
+]
+
+
 @pytest.mark.slow
-@KINDS
 @pytest.mark.parametrize(
-    "changes",
+    ("family", "changes"),
     [
-        {},
-        {"accumulate": 2},
-        {"precision": "bfloat16"},
-        {"optimiser": "adamw", "weight_decay": 0.1},
-        {"optimiser": "sgd"},
-        {"optimiser": "adagrad"},
-        {"optimiser": "adafactor"},
-        {"r_drop": 2.0},
-        {"workers": 2},
-        {"workers": 3, "precision": "bfloat16", "accumulate": 2},
+        pytest.param(
+            family,
+            changes,
+            id=f"{name} {changes}",
+            marks=[pytest.mark.long] * (changes in OPTIMISERS and family is not MODEL),
+        )
+        for name, family in KINDS.items()
+        for changes in REPEATED + OPTIMISERS
     ],
-    ids=str,
 )
 def test_a_run_is_repeated_and_resumed_bit_for_bit(
     tmp_path: Path, store: TokenStore, family: TransformerSettings | RecurrentSettings, changes: dict[str, object]

@@ -56,15 +56,14 @@ def test_proposals_are_of_the_space_and_follow_from_the_seed(tmp_path: Path, sam
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sampler", ["tpe", "gp"])
-def test_a_model_finds_what_chance_does_not(tmp_path: Path, sampler: str):
-    """The rate that is best is planted; a model comes nearer to it in as many trials."""
+def test_a_model_finds_what_chance_does_not(tmp_path: Path):
+    """The rate that is best is planted; models come nearer to it in as many trials."""
     best = {}
-    for name in ("random", sampler):
+    for name in ("random", "tpe", "gp"):
         (tmp_path / name).mkdir()
         found = proposals(tmp_path / name, search(name, 24))
         best[name] = min(abs(params["training.learning_rate"] - 0.01) for params in found)
-    assert best[sampler] < best["random"]
+    assert best["tpe"] < best["random"] and best["gp"] < best["random"]
 
 
 def test_a_space_of_few_values_is_not_gone_through_twice_before_once(tmp_path: Path):

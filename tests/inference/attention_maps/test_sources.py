@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
+from calling import Call
 from inference.attention_maps.bundles import RATE, bundle_of, captioner, whisper
-from journeys.command import openwork as command
 from journeys.command import told
 from openwork.api.captioning import Captioner, Transcriber
 from openwork.base.errors import DataError, OpenworkError, UsageError
@@ -185,16 +185,16 @@ def test_what_is_refused(sound: str, picture: str, tmp_path: Path) -> None:
         capture_source(whisper(), str(long))
 
 
-def test_on_the_command_line(sound: str, picture: str, tmp_path: Path) -> None:
+def test_on_the_command_line(call: Call, sound: str, picture: str, tmp_path: Path) -> None:
     write_bundle(tmp_path / "whisper", whisper())
     write_bundle(tmp_path / "captioner", captioner(words=("what",)))
     write_bundle(tmp_path / "texts", bundle_of())
     files = ("--html", tmp_path / "page.html", "--csv", tmp_path / "map.csv")
-    written = command("attention", tmp_path / "whisper", sound, *files)
+    written = call("attention", tmp_path / "whisper", sound, *files)
     assert written.code == 0, written.err
     assert '"spectrogram"' in (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "0.42–1.00" in (tmp_path / "map.csv").read_text(encoding="utf-8")
-    found = command("attention", tmp_path / "captioner", picture, "--question", "what")
+    found = call("attention", tmp_path / "captioner", picture, "--question", "what")
     assert found.code == 0 and b"largest" in found.out, found.err
-    told(command("attention", tmp_path / "texts", "a b", "--question", "what"), 2, "U166")
-    told(command("attention", tmp_path / "captioner", tmp_path / "none.png"), 3, "D144", "none.png")
+    told(call("attention", tmp_path / "texts", "a b", "--question", "what"), 2, "U166")
+    told(call("attention", tmp_path / "captioner", tmp_path / "none.png"), 3, "D144", "none.png")
