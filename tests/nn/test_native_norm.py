@@ -11,8 +11,8 @@ from nn.native import instructions  # noqa: F401
 from openwork.machine.native.building import library
 from openwork.nn.dropout import drawing_from
 from openwork.nn.kernels.native import FUNCTIONS, norm
-from openwork.nn.normalisation import layer_norm, norm_of_sum, takes_sum
-from openwork.nn.residual import PostNorm, PreNorm
+from openwork.nn.normalisation import dropped_sum, layer_norm, norm_of_sum, takes_dropped_sum, takes_sum
+from openwork.nn.residual import PostNorm, PreNorm, ResidualSum
 
 ROWS = 35
 NEAR = {torch.float32: 1e-6, torch.bfloat16: 8e-3}  # of the largest number
@@ -52,6 +52,31 @@ def test_values_and_gradients_are_the_frameworks(width: int, count: int, rate: f
     expected = functional.layer_norm(total, (width,), *exact[-2:], module.eps)
     wanted = torch.autograd.grad(expected, exact, slope.double())
     assert worst([found, *gradients], [expected, *wanted]) < NEAR[dtype]
+
+
+@pytest.mark.parametrize("dtype", list(NEAR), ids=str)
+@pytest.mark.parametrize("width", [16, 272])
+def test_a_sum_with_dropout_and_its_gradients(width: int, dtype: torch.dtype) -> None:
+    _, (x, y), slope = made(width, dtype)
+    assert takes_dropped_sum(x, y, 0.25)
+    found = dropped_sum(x, y, 0.25)
+    by_x, by_y = torch.autograd.grad(found, (x, y), slope)
+    assert torch.equal(by_x, slope)
+    mask = (by_y != 0).double() / 0.75
+    assert 0.5 < mask.mean() < 1.5
+    assert worst([found, by_y], [x.double() + mask * y.double(), mask * slope.double()]) < NEAR[dtype]
+
+
+def test_a_residual_sum_uses_it_while_it_trains(monkeypatch: pytest.MonkeyPatch) -> None:
+    connection = ResidualSum(0.25)
+    x, y = torch.randn(2, 3, 32), torch.randn(2, 3, 32)
+    used = []
+    monkeypatch.setattr(norm.DroppedSum, "apply", lambda *given: used.append(given) or torch.zeros(6, 32))
+    connection(x, y)
+    assert len(used) == 1
+    assert torch.equal(connection.eval()(x, y), x + y) and len(used) == 1
+    for rate in (0.0, 0.001, 1.0):
+        assert not takes_dropped_sum(x, y, rate)
 
 
 def philox(key: int, counter: int) -> list[int]:

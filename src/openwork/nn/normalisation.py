@@ -19,7 +19,7 @@ from torch.nn import functional
 from openwork.machine.processes import ALONE, Processes
 from openwork.nn.dropout import drawn_key
 from openwork.nn.kernels import gpu, native
-from openwork.nn.kernels.native.norm import MULTIPLE, STEPS, NormOfSum
+from openwork.nn.kernels.native.norm import MULTIPLE, STEPS, DroppedSum, NormOfSum
 from openwork.nn.shapes import Vectors
 
 Norm = Callable[[int], nn.Module]  # from a width to the module
@@ -68,6 +68,20 @@ def norm_of_sum(
     threshold = round(dropout * STEPS)
     key = drawn_key() if threshold else 0
     return NormOfSum.apply(rows, more, norm.weight, norm.bias, norm.eps, threshold, key).view(x.shape)  # type: ignore[no-any-return]
+
+
+def takes_dropped_sum(x: Float[Tensor, "*rows width"], added: Float[Tensor, "*rows width"], rate: float) -> bool:
+    """Whether `dropped_sum` has a kernel for these: on a CPU where one is compiled."""
+    drops = 0 < round(rate * STEPS) < STEPS
+    return drops and x.shape == added.shape and x.shape[-1] % MULTIPLE == 0 and native.takes(x, added)
+
+
+def dropped_sum(
+    x: Float[Tensor, "*rows width"], added: Float[Tensor, "*rows width"], rate: float
+) -> Float[Tensor, "*rows width"]:
+    """x + Dropout(added) in one pass over memory; the rate is rounded as that of `dropout`."""
+    rows, more = x.flatten(0, -2), added.flatten(0, -2)
+    return DroppedSum.apply(rows, more, round(rate * STEPS), drawn_key()).view(x.shape)  # type: ignore[no-any-return]
 
 
 class RMSNorm(nn.Module):

@@ -16,7 +16,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from openwork.nn.dropout import Dropout
-from openwork.nn.normalisation import Norm, layer_norm, norm_of_sum, takes_sum
+from openwork.nn.normalisation import Norm, dropped_sum, layer_norm, norm_of_sum, takes_dropped_sum, takes_sum
 from openwork.nn.shapes import Vectors
 
 
@@ -36,6 +36,8 @@ class ResidualSum(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Vectors, sublayer_output: Vectors) -> Vectors:
+        if self.training and takes_dropped_sum(x, sublayer_output, self.dropout.rate):
+            return dropped_sum(x, sublayer_output, self.dropout.rate)
         return x + self.dropout(sublayer_output)
 
 

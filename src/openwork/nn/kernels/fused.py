@@ -5,6 +5,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from openwork.machine.thresholds import PLAIN_ATTENTION
 from openwork.nn.kernels import WeightFunction, linear, reference, short, sparse
+from openwork.nn.kernels.native import attention as compiled
 from openwork.nn.masks import Mask
 from openwork.nn.shapes import Bias, HeadOutputs, Keys, Queries, Values
 
@@ -27,6 +28,8 @@ def attention(
     if sparse.is_worthwhile(query, mask) and bias is None:
         return sparse.attention(query, key, value, mask, scale, dropout)
     queries, keys = query.shape[-2], key.shape[-2]
+    if bias is None and not dropout and compiled.takes(query, key, value, mask):
+        return compiled.attention(query, key, value, mask, scale)
     if short.is_short(query, key, bias, dropout):
         return short.attention(query, key, value, mask.boolean(queries, keys, query.device), scale)
     if query.device.type == "cpu" and query.dtype is torch.bfloat16:

@@ -1,4 +1,4 @@
-// Layer normalisation of x + m added, forwards and backwards, where m is 1 or a mask of dropout.
+// Layer normalisation of x + m added, and that sum alone, forwards and backwards; m is 1 or a mask of dropout.
 //
 // With s = x + m added, n = (s - mean) / sqrt(variance + epsilon), y = gain n + shift, and dX for the gradient by X:
 //
@@ -92,6 +92,23 @@ struct Norm {
         return sum_of(sum);
     }
 
+    // The sum alone; m is a mask.
+    void sum(int64_t row) const {
+        const Number *x = row_of(fields.x, row), *added = row_of(fields.added, row);
+        Number* output = row_of(fields.output, row);
+        draw(row);
+        for (int64_t i = 0; i < fields.width; i += LANES)
+            store(output + i, load(x + i) + load(added + i) * load(room.factors.data() + i));
+    }
+
+    void sum_backward(int64_t row) const {
+        const Number* gradient = row_of(fields.gradient, row);
+        Number* by_added = row_of(fields.by_added, row);
+        draw(row);
+        for (int64_t i = 0; i < fields.width; i += LANES)
+            store(by_added + i, load(gradient + i) * load(room.factors.data() + i));
+    }
+
     void forward(int64_t row) const {
         const float mean = add(row) / fields.width;
         float* sums = room.sums.data();
@@ -161,10 +178,24 @@ void backward(const NormFields& fields) {
     });
 }
 
+template <class Number>
+void sum(const NormFields& fields) {
+    divided<Number>(fields, [](const Norm<Number>& norm, int64_t row, int64_t) { norm.sum(row); });
+}
+
+template <class Number>
+void sum_backward(const NormFields& fields) {
+    divided<Number>(fields, [](const Norm<Number>& norm, int64_t row, int64_t) { norm.sum_backward(row); });
+}
+
 }  // namespace
 
 extern "C" {
 
+void openwork_sum_float32(const NormFields* fields) { sum<float>(*fields); }
+void openwork_sum_bfloat16(const NormFields* fields) { sum<BFloat16>(*fields); }
+void openwork_sum_backward_float32(const NormFields* fields) { sum_backward<float>(*fields); }
+void openwork_sum_backward_bfloat16(const NormFields* fields) { sum_backward<BFloat16>(*fields); }
 void openwork_norm_float32(const NormFields* fields) { forward<float>(*fields); }
 void openwork_norm_bfloat16(const NormFields* fields) { forward<BFloat16>(*fields); }
 void openwork_norm_backward_float32(const NormFields* fields) { backward<float>(*fields); }

@@ -1,4 +1,4 @@
-"""Layer normalisation of x + Dropout(y) on a CPU by norm.cpp: each number is read and written once."""
+"""x + Dropout(y), and its layer normalisation, on a CPU by norm.cpp: each number is read and written once."""
 
 import ctypes
 from functools import cache
@@ -56,6 +56,26 @@ class NormOfSum(torch.autograd.Function):
         _call("norm_backward", x, {**given, **made, "gradient": gradients[0].contiguous()}, ctx.numbers)
         by_gain, by_shift = sums.sum(dim=1)
         return by_sum, None if added is None else by_added, by_gain, by_shift, None, None, None
+
+
+class DroppedSum(torch.autograd.Function):
+    """x + Dropout(added) of rows (row, width)."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, added: Tensor, threshold: int, key: int) -> Tensor:
+        x, added = x.contiguous(), added.contiguous()
+        output = torch.empty_like(x)
+        ctx.numbers = {"threshold": threshold, "key": key}
+        _call("sum", x, {"x": x, "added": added, "output": output}, ctx.numbers)
+        return output
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+        gradient = gradients[0].contiguous()
+        by_added = torch.empty_like(gradient)
+        _call("sum_backward", gradient, {"gradient": gradient, "by_added": by_added}, ctx.numbers)
+        return gradient, by_added, None, None
 
 
 def _call(name: str, x: Tensor, tensors: dict[str, Tensor | None], numbers: dict[str, Any]) -> None:
