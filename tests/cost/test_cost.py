@@ -22,7 +22,7 @@ from openwork.models.parts import CONNECTIONS, FEEDFORWARDS, NORMS, SCORE_FUNCTI
 from openwork.models.recurrent import build_recurrent
 from openwork.models.recurrent_settings import RecurrentSettings
 from openwork.models.settings import DecoderSettings, TransformerSettings
-from openwork.nn.kernels import reference
+from openwork.nn.kernels import native, reference
 from openwork.training.batches.batch import TensorBatch
 from openwork.training.loss import hidden_states
 from openwork.training.optimisers import make_optimiser, optimiser_tensors
@@ -210,6 +210,22 @@ def bytes_kept(settings: ModelSettings, precision: PrecisionName, batch: TensorB
     return sum(tensor.untyped_storage().nbytes() for tensor in held)
 
 
+@pytest.fixture
+def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The framework's operations: the formulas are theirs."""
+    monkeypatch.setattr(native, "is_available", lambda: False)
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+@pytest.mark.parametrize("lengths", [(12, 14), (40, 37)])
+@pytest.mark.parametrize("name", ["paper", "pre", "grouped"])
+def test_compiled_functions_keep_no_more(name: str, lengths: tuple[int, int], precision: PrecisionName) -> None:
+    source, target = lengths
+    kept = bytes_kept(KEEPING[name], precision, tensor_batch(8, source, target, VOCABULARY))
+    assert kept < 1.03 * cost_kept(name, lengths).kept(8 * target, TYPES[precision].itemsize)
+
+
+@pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 @pytest.mark.parametrize("lengths", [(12, 14), (40, 37)])
 @pytest.mark.parametrize("name", KEEPING)
@@ -230,6 +246,7 @@ def test_what_is_kept_for_the_backward_pass_is_what_autograd_keeps(
         assert cost.kept(8 * target, size) == pytest.approx(kept, rel=0.005)
 
 
+@pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 @pytest.mark.parametrize(
     ("sizes", "batch"),

@@ -22,13 +22,14 @@ def is_available() -> bool:
 def takes(*tensors: Tensor) -> bool:
     """Whether the functions can read these: numbers of one known type on the CPU, which are where the tensors say.
 
-    What traces or divides tensors has types of tensors of its own.
+    What traces or divides tensors has types of tensors of its own, and who counts operations sees the framework's only.
     """
     first = tensors[0]
     return (
         first.device.type == "cpu"
         and first.dtype in TYPES
         and not torch.compiler.is_compiling()
+        and not torch._C._len_torch_dispatch_stack()
         and all(type(one) in PLAIN and one.dtype is first.dtype for one in tensors)
         and is_available()
     )

@@ -25,7 +25,7 @@ struct Heads {
 
 struct AttentionFields {
     Heads query, key, value, output, gradient, by_query, by_key, by_value;
-    float* weights;          // (sentence, head, query, padded key): A, which is kept for the way back
+    void* weights;           // (sentence, head, query, padded key): A, which is kept for the way back
     const int64_t* lengths;  // (sentence): of the keys; null: all are real
     int64_t sentences, heads, queries, keys, width, is_causal, threads;
     float scale;
@@ -118,7 +118,7 @@ void product(Factor left, const float* right, int64_t rows, int64_t count, int64
 }
 
 struct AttentionRoom {
-    std::vector<float> query, key, value, gradient, turned, slopes;
+    std::vector<float> query, key, value, gradient, turned, weights, slopes;
 };
 
 template <class Number>
@@ -134,6 +134,7 @@ struct Attention {
         room.key.resize(padded * fields.width);
         room.value.resize(padded * fields.width);
         room.turned.resize(padded * fields.width);
+        room.weights.resize(fields.queries * padded);
         room.slopes.resize(fields.queries * padded);
     }
 
@@ -163,8 +164,8 @@ struct Attention {
             }
     }
 
-    float* weights_of(int64_t sentence, int64_t head) const {
-        return fields.weights + (sentence * fields.heads + head) * fields.queries * padded;
+    Number* kept(int64_t sentence, int64_t head) const {
+        return static_cast<Number*>(fields.weights) + (sentence * fields.heads + head) * fields.queries * padded;
     }
 
     // How many keys a query may attend to: the first ones.
@@ -173,8 +174,8 @@ struct Attention {
         return fields.is_causal ? std::min(real, query + 1 + fields.keys - fields.queries) : real;
     }
 
-    // Of a row of scores their softmax; keys that may not be attended to get zero, and so all, if none may.
-    void normalise(float* row, int32_t count) const {
+    // Of a row of scores their softmax, which is kept, too; keys that may not be attended to get zero, and so all, if none may.
+    void normalise(float* row, int32_t count, Number* kept) const {
         const Whole last = Whole{} + count;
         Vector most = all(NOTHING), sum = all(0);
         for (int64_t j = 0; j < padded; j += LANES)
@@ -187,25 +188,28 @@ struct Attention {
             sum += kept;
         }
         const float factor = count > 0 ? 1 / sum_of(sum) : 0;
-        for (int64_t j = 0; j < padded; j += LANES) store(row + j, load(row + j) * factor);
+        for (int64_t j = 0; j < padded; j += LANES) {
+            store(row + j, load(row + j) * factor);
+            store(kept + j, load(row + j));
+        }
     }
 
     void forward(int64_t sentence, int64_t head) const {
-        float* weights = weights_of(sentence, head);
+        float* weights = room.weights.data();
         widen(fields.query, sentence, head, fields.queries, room.query.data());
         widen(fields.value, sentence, head, fields.keys, room.value.data());
         turn(fields.key, sentence, head);
         product(Factor{room.query.data(), fields.width, 1}, room.turned.data(), fields.queries, fields.width, padded,
                 weights, padded);
         for (int64_t query = 0; query < fields.queries; ++query)
-            normalise(weights + query * padded, allowed(sentence, query));
+            normalise(weights + query * padded, allowed(sentence, query), kept(sentence, head) + query * padded);
         product(Factor{weights, padded, 1}, room.value.data(), fields.queries, fields.keys, fields.width,
                 at(fields.output, sentence, head), fields.output.step);
     }
 
     void backward(int64_t sentence, int64_t head) const {
-        const float* weights = weights_of(sentence, head);
-        float* slopes = room.slopes.data();
+        float *weights = room.weights.data(), *slopes = room.slopes.data();
+        for (int64_t j = 0; j < fields.queries * padded; j += LANES) store(weights + j, load(kept(sentence, head) + j));
         widen(fields.query, sentence, head, fields.queries, room.query.data());
         widen(fields.key, sentence, head, fields.keys, room.key.data());
         widen(fields.gradient, sentence, head, fields.queries, room.gradient.data());

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from openwork.machine.native.building import library
-from openwork.machine.thresholds import BFLOAT16_ATTENTION
+from openwork.machine.thresholds import BFLOAT16_ATTENTION, PLAIN_ATTENTION
 from openwork.nn.kernels import native
 from openwork.nn.masks import Mask
 from openwork.nn.shapes import HeadOutputs, Keys, Queries, Values
@@ -43,10 +43,13 @@ class Fields(ctypes.Structure):
 
 
 def takes(query: Tensor, key: Tensor, value: Tensor, mask: Mask) -> bool:
-    """Whether `attention` is there for these, and made for them: short sentences, of which the first keys are real."""
+    """Whether `attention` is there for these, and made for them: short sentences, of which the first keys are real.
+
+    For longer ones in float32 the framework keeps no weights.
+    """
     width, others = query.shape[-1], (mask.allowed, mask.segments, mask.key_starts, mask.pattern)
     return (
-        query.shape[-2] * key.shape[-2] <= BFLOAT16_ATTENTION
+        query.shape[-2] * key.shape[-2] <= (PLAIN_ATTENTION if query.dtype is torch.float32 else BFLOAT16_ATTENTION)
         and all(other is None for other in others)
         and width % MULTIPLE == 0
         and key.shape == value.shape == (*query.shape[:2], key.shape[2], width)
@@ -67,7 +70,7 @@ class _Attention(torch.autograd.Function):
     ) -> Tensor:
         query, key, value = map(_compact, (query, key, value))
         sentences, heads, queries, _ = query.shape
-        weights = torch.empty(sentences, heads, queries, -(-key.shape[2] // MULTIPLE) * MULTIPLE)
+        weights = query.new_empty(sentences, heads, queries, -(-key.shape[2] // MULTIPLE) * MULTIPLE)
         output = _beside(query)
         ctx.options = is_causal, scale
         _call(
