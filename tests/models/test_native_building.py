@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from openwork.inference.prepared.native.functions import FUNCTIONS as STEP
+from openwork.inference.prepared.native.sources import FUNCTIONS as STEP
 from openwork.machine.native import building
 from openwork.nn.kernels.native import FUNCTIONS as KERNELS
 

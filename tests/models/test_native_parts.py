@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from openwork.inference.prepared.native import problem
-from openwork.inference.prepared.native.functions import FUNCTIONS
+from openwork.inference.prepared.native.sources import FUNCTIONS
 from openwork.machine.native import building
 
 CHECK = Path(__file__).parent / "native_parts" / "check.cpp"

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from openwork.inference.prepared.caches import Past
 from openwork.inference.prepared.layers import side_by_side
-from openwork.inference.prepared.native.functions import library
+from openwork.inference.prepared.native.sources import library
 from openwork.inference.prepared.native.states import SharingState
 from openwork.inference.prepared.native.structures import (
     ChoiceFields,

@@ -14,8 +14,8 @@ from openwork.decoding.scoring import forbidding
 from openwork.inference.prepared.caches import ROOM, PreparedMemory, PreparedState
 from openwork.inference.prepared.native.decoder import NativeDecoder
 from openwork.inference.prepared.native.encoder import NativeEncoder
-from openwork.inference.prepared.native.functions import problem
 from openwork.inference.prepared.native.sentence import NativeContinuations
+from openwork.inference.prepared.native.sources import problem
 from openwork.inference.prepared.native.states import SharingState, with_room
 from openwork.inference.prepared.native.structures import CACHE_TYPES, FOUR, ChoiceFields
 from openwork.inference.prepared.products import ProductType

@@ -31,7 +31,7 @@ class HeadsFields(ctypes.Structure):
         return cls(heads.data_ptr(), *heads.stride()[:3])
 
 
-class Fields(ctypes.Structure):
+class ShortAttentionFields(ctypes.Structure):
     """Those of attention.cpp."""
 
     _fields_ = [
@@ -60,10 +60,10 @@ def takes(query: Tensor, key: Tensor, value: Tensor, mask: Mask) -> bool:
 def attention(query: Queries, key: Keys, value: Values, mask: Mask, scale: float) -> HeadOutputs:
     """softmax(scale Q K^T) V; a query that may attend to no key gets zeros."""
     lengths = None if mask.key_lengths is None else mask.key_lengths.to(torch.int64).contiguous()
-    return _Attention.apply(query, key, value, lengths, mask.is_causal, scale)  # type: ignore[no-any-return]
+    return CompiledAttention.apply(query, key, value, lengths, mask.is_causal, scale)  # type: ignore[no-any-return]
 
 
-class _Attention(torch.autograd.Function):
+class CompiledAttention(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any, query: Tensor, key: Tensor, value: Tensor, lengths: Tensor | None, is_causal: bool, scale: float
@@ -105,7 +105,7 @@ def _call(
 ) -> None:
     query, key = tensors["query"], tensors["key"]
     sentences, heads, queries, width = query.shape
-    fields = Fields(
+    fields = ShortAttentionFields(
         weights=weights.data_ptr(), lengths=None if lengths is None else lengths.data_ptr(), sentences=sentences,
         heads=heads, queries=queries, keys=key.shape[2], width=width, is_causal=options[0], scale=options[1],
         threads=max(1, min(torch.get_num_threads(), query.numel() // FEWEST)),
@@ -117,5 +117,5 @@ def _call(
 @cache
 def _function(name: str) -> Any:
     function = getattr(library(native.FUNCTIONS), name)
-    function.argtypes, function.restype = [ctypes.POINTER(Fields)], None
+    function.argtypes, function.restype = [ctypes.POINTER(ShortAttentionFields)], None
     return function

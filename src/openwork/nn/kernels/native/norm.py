@@ -15,7 +15,7 @@ STEPS = 256  # of which a rate of dropout is a multiple
 FEWEST = 1 << 16  # numbers that are worth a thread of their own
 
 
-class Fields(ctypes.Structure):
+class NormOfSumFields(ctypes.Structure):
     """Those of norm.cpp."""
 
     _fields_ = [
@@ -79,7 +79,7 @@ class DroppedSum(torch.autograd.Function):
 
 
 def _call(name: str, x: Tensor, tensors: dict[str, Tensor | None], numbers: dict[str, Any]) -> None:
-    fields = Fields(rows=x.shape[0], width=x.shape[1], threads=_threads(x), **numbers)
+    fields = NormOfSumFields(rows=x.shape[0], width=x.shape[1], threads=_threads(x), **numbers)
     for field, tensor in tensors.items():
         setattr(fields, field, None if tensor is None else tensor.data_ptr())
     _function(f"openwork_{name}_{TYPES[x.dtype]}")(ctypes.byref(fields))
@@ -92,5 +92,5 @@ def _threads(x: Tensor) -> int:
 @cache
 def _function(name: str) -> Any:
     function = getattr(library(FUNCTIONS), name)
-    function.argtypes, function.restype = [ctypes.POINTER(Fields)], None
+    function.argtypes, function.restype = [ctypes.POINTER(NormOfSumFields)], None
     return function
