@@ -156,5 +156,6 @@ def test_connections_use_it_while_they_train(kind: type[PostNorm | PreNorm], mon
 
 def test_what_fills_no_registers_is_left_to_the_framework() -> None:
     assert not takes_sum(layer_norm(24), torch.zeros(3, 24))
+    assert not takes_sum(layer_norm(32), torch.zeros(3, 32), torch.zeros(3, 32), dropout=0.999)
     assert not takes_sum(layer_norm(32).double(), torch.zeros(3, 32, dtype=torch.float64))
     assert not takes_sum(layer_norm(32), torch.zeros(3, 32), torch.zeros(3, 32, dtype=torch.bfloat16))

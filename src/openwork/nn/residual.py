@@ -76,8 +76,9 @@ class PostNorm(NormConnection):
     """LayerNorm(x + Dropout(Sublayer(x))): the paper's."""
 
     def after(self, x: Vectors, sublayer_output: Vectors) -> Vectors:
-        if self.training and self.residual.dropout.rate < 1.0 and takes_sum(self.norm, x, sublayer_output):
-            return norm_of_sum(self.norm, x, sublayer_output, self.residual.dropout.rate)
+        rate = self.residual.dropout.rate
+        if self.training and takes_sum(self.norm, x, sublayer_output, rate):
+            return norm_of_sum(self.norm, x, sublayer_output, rate)
         return self.norm(self.residual(x, sublayer_output))
 
     @staticmethod
