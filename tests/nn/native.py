@@ -7,7 +7,6 @@ import pytest
 
 from openwork.machine.native import building
 from openwork.nn.kernels import native
-from openwork.nn.kernels.native import attention, loss, norm
 
 INSTRUCTIONS = (building.OWN, "-march=haswell")
 
@@ -15,8 +14,7 @@ INSTRUCTIONS = (building.OWN, "-march=haswell")
 def forget() -> None:
     building.library.cache_clear()
     native.is_available.cache_clear()
-    for kernel in (attention, loss, norm):
-        kernel._function.cache_clear()
+    native.function.cache_clear()
 
 
 @pytest.fixture(params=INSTRUCTIONS, autouse=True)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from nn.native import instructions  # noqa: F401
-from openwork.nn.kernels import fused, reference
+from openwork.nn.kernels import fused, native, reference
 from openwork.nn.kernels.native import attention
 from openwork.nn.masks import CAUSAL, EVERYTHING, Mask
 
@@ -65,7 +65,7 @@ def test_heads_that_share_keys_add_up_their_gradients() -> None:
 
 
 def test_threads_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attention, "FEWEST", 1)
+    monkeypatch.setattr(native, "FEWEST", 1)
     made = []
     for threads in (1, 4):
         monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)

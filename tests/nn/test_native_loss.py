@@ -5,6 +5,7 @@ import torch
 from torch import Tensor
 
 from nn.native import instructions  # noqa: F401
+from openwork.nn.kernels import native
 from openwork.nn.kernels.native import loss
 from openwork.training.loss import chunk_cross_entropy
 
@@ -35,7 +36,7 @@ def test_sums_and_gradients_are_those_of_the_formula(vocabulary: int, dtype: tor
 
 
 def test_threads_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loss, "FEWEST", 1)
+    monkeypatch.setattr(native, "FEWEST", 1)
     made = []
     for threads in (1, 3):
         monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)

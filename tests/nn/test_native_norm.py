@@ -10,6 +10,7 @@ from torch.nn import functional
 from nn.native import instructions  # noqa: F401
 from openwork.machine.native.building import library
 from openwork.nn.dropout import drawing_from
+from openwork.nn.kernels import native
 from openwork.nn.kernels.native import FUNCTIONS, norm
 from openwork.nn.normalisation import dropped_sum, layer_norm, norm_of_sum, takes_dropped_sum, takes_sum
 from openwork.nn.residual import PostNorm, PreNorm, ResidualSum
@@ -133,7 +134,7 @@ def test_masks_follow_from_the_generator() -> None:
 
 
 def test_threads_change_no_mask(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(norm, "FEWEST", 1)
+    monkeypatch.setattr(native, "FEWEST", 1)
     found = []
     for threads in (1, 3):
         monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)

@@ -19,7 +19,7 @@ from torch.nn import functional
 from openwork.machine.processes import ALONE, Processes
 from openwork.nn.dropout import drawn_key
 from openwork.nn.kernels import gpu, native
-from openwork.nn.kernels.native.norm import MULTIPLE, STEPS, DroppedSum, NormOfSum
+from openwork.nn.kernels.native.norm import STEPS, DroppedSum, NormOfSum
 from openwork.nn.shapes import Vectors
 
 Norm = Callable[[int], nn.Module]  # from a width to the module
@@ -48,7 +48,7 @@ def takes_sum(
         return gpu.is_available(x.device, "norm", width) and x.dtype in gpu.NARROW and width <= gpu.WIDEST_NORM
     given, learnt = [x] if added is None else [x, added], [norm.weight, norm.bias]
     is_exact = norm.weight.dtype is torch.float32
-    return is_exact and width % MULTIPLE == 0 and native.takes(*given) and native.takes(*learnt)
+    return is_exact and width % native.MULTIPLE == 0 and native.takes(*given) and native.takes(*learnt)
 
 
 def norm_of_sum(
@@ -76,7 +76,7 @@ def norm_of_sum(
 def takes_dropped_sum(x: Float[Tensor, "*rows width"], added: Float[Tensor, "*rows width"], rate: float) -> bool:
     """Whether `dropped_sum` has a kernel for these: on a CPU where one is compiled."""
     drops = 0 < round(rate * STEPS) < STEPS
-    return drops and x.shape == added.shape and x.shape[-1] % MULTIPLE == 0 and native.takes(x, added)
+    return drops and x.shape == added.shape and x.shape[-1] % native.MULTIPLE == 0 and native.takes(x, added)
 
 
 def dropped_sum(

@@ -11,9 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <thread>
 #include <vector>
 
+#include "division.h"
 #include "room.h"
 #include "vectors.h"
 
@@ -34,8 +34,6 @@ struct AttentionFields {
 namespace {
 
 constexpr float NOTHING = -std::numeric_limits<float>::infinity();
-
-int64_t filled(int64_t count) { return (count + LANES - 1) / LANES * LANES; }
 
 // begin, begin + 1, ...
 inline Whole places(int64_t begin) {
@@ -234,31 +232,25 @@ struct Attention {
     }
 };
 
-// Some heads for each thread.
 template <class Number, class Task>
-void divided(const AttentionFields& fields, Task task) {
-    const int64_t count = fields.sentences * fields.heads, each = (count + fields.threads - 1) / fields.threads;
-    auto part = [&](int64_t thread) {
+void for_heads(const AttentionFields& fields, Task task) {
+    divided(fields.sentences * fields.heads, fields.threads, [&](int64_t first, int64_t last, int64_t) {
         const Attention<Number> attention(fields);
-        for (int64_t number = thread * each; number < std::min((thread + 1) * each, count); ++number)
+        for (int64_t number = first; number < last; ++number)
             task(attention, number / fields.heads, number % fields.heads);
-    };
-    std::vector<std::thread> others;
-    for (int64_t thread = 1; thread < fields.threads; ++thread) others.emplace_back(part, thread);
-    part(0);
-    for (std::thread& other : others) other.join();
+    });
 }
 
 template <class Number>
 void forward(const AttentionFields& fields) {
-    divided<Number>(fields, [](const Attention<Number>& attention, int64_t sentence, int64_t head) {
+    for_heads<Number>(fields, [](const Attention<Number>& attention, int64_t sentence, int64_t head) {
         attention.forward(sentence, head);
     });
 }
 
 template <class Number>
 void backward(const AttentionFields& fields) {
-    divided<Number>(fields, [](const Attention<Number>& attention, int64_t sentence, int64_t head) {
+    for_heads<Number>(fields, [](const Attention<Number>& attention, int64_t sentence, int64_t head) {
         attention.backward(sentence, head);
     });
 }

@@ -1,20 +1,16 @@
 """Attention of short sentences on a CPU by attention.cpp: a head of a sentence is computed while it is in the cache."""
 
 import ctypes
-from functools import cache
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from openwork.machine.native.building import library
 from openwork.machine.thresholds import BFLOAT16_ATTENTION, PLAIN_ATTENTION
 from openwork.nn.kernels import native
 from openwork.nn.masks import Mask
 from openwork.nn.shapes import HeadOutputs, Keys, Queries, Values
 
-MULTIPLE = 16  # numbers of a head, so that they fill registers of any width
-FEWEST = 1 << 16  # numbers that are worth a thread of their own
 TENSORS = ("query", "key", "value", "output", "gradient", "by_query", "by_key", "by_value")
 
 
@@ -51,7 +47,7 @@ def takes(query: Tensor, key: Tensor, value: Tensor, mask: Mask) -> bool:
     return (
         query.shape[-2] * key.shape[-2] <= (PLAIN_ATTENTION if query.dtype is torch.float32 else BFLOAT16_ATTENTION)
         and all(other is None for other in others)
-        and width % MULTIPLE == 0
+        and width % native.MULTIPLE == 0
         and key.shape == value.shape == (*query.shape[:2], key.shape[2], width)
         and native.takes(query, key, value)
     )
@@ -70,7 +66,7 @@ class CompiledAttention(torch.autograd.Function):
     ) -> Tensor:
         query, key, value = map(_compact, (query, key, value))
         sentences, heads, queries, _ = query.shape
-        weights = query.new_empty(sentences, heads, queries, -(-key.shape[2] // MULTIPLE) * MULTIPLE)
+        weights = query.new_empty(sentences, heads, queries, -(-key.shape[2] // native.MULTIPLE) * native.MULTIPLE)
         output = _beside(query)
         ctx.options = is_causal, scale
         _call(
@@ -108,14 +104,7 @@ def _call(
     fields = ShortAttentionFields(
         weights=weights.data_ptr(), lengths=None if lengths is None else lengths.data_ptr(), sentences=sentences,
         heads=heads, queries=queries, keys=key.shape[2], width=width, is_causal=options[0], scale=options[1],
-        threads=max(1, min(torch.get_num_threads(), query.numel() // FEWEST)),
+        threads=native.threads_for(query),
         **{name: HeadsFields.of(tensor) for name, tensor in tensors.items()},
     )  # fmt: skip
-    _function(f"openwork_{name}_{native.TYPES[query.dtype]}")(ctypes.byref(fields))
-
-
-@cache
-def _function(name: str) -> Any:
-    function = getattr(library(native.FUNCTIONS), name)
-    function.argtypes, function.restype = [ctypes.POINTER(ShortAttentionFields)], None
-    return function
+    native.function(name, query.dtype, ctypes.POINTER(ShortAttentionFields))(ctypes.byref(fields))

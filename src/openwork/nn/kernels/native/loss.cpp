@@ -7,18 +7,15 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <thread>
 #include <vector>
 
+#include "division.h"
 #include "room.h"
 #include "vectors.h"
 
 namespace {
 
 constexpr float NOTHING = -std::numeric_limits<float>::infinity();
-
-// As many numbers as fill registers.
-int64_t filled(int64_t count) { return (count + LANES - 1) / LANES * LANES; }
 
 // A row in float32 in whole registers; what lies beyond its end is minus infinity, whose exponential is next to nothing.
 template <class Number>
@@ -114,17 +111,10 @@ struct Loss {
         put(from + token, wide[token] / total - even - (1 - share));
     }
 
-    void rows(int64_t first, int64_t last) const {
-        for (int64_t number_of_row = first; number_of_row < last; ++number_of_row) row(number_of_row);
-    }
-
     void compute(int64_t count, int64_t threads) const {
-        std::vector<std::thread> others;
-        const int64_t each = (count + threads - 1) / threads;
-        for (int64_t first = each; first < count; first += each)
-            others.emplace_back([this, first, each, count] { rows(first, std::min(first + each, count)); });
-        rows(0, std::min(each, count));
-        for (std::thread& other : others) other.join();
+        divided(count, threads, [this](int64_t first, int64_t last, int64_t) {
+            for (int64_t one = first; one < last; ++one) row(one);
+        });
     }
 };
 

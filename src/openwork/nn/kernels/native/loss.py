@@ -1,17 +1,14 @@
 """The cross-entropy of rows of logits on a CPU, and its gradient in their place, by loss.cpp."""
 
-import ctypes
-from functools import cache
-from typing import Any
+from ctypes import c_float, c_int64, c_void_p
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from openwork.machine.native.building import library
-from openwork.nn.kernels.native import FUNCTIONS, TYPES
+from openwork.nn.kernels import native
 
-FEWEST = 1 << 16  # logits that are worth a thread of their own
+ARGUMENTS = (c_void_p, c_void_p, c_int64, c_int64, c_int64, c_float, c_void_p, c_int64)
 
 
 def cross_entropy_(
@@ -26,17 +23,8 @@ def cross_entropy_(
     right, sums = right.contiguous(), torch.empty(rows, 2)
     if rows and not 0 <= int(right.min()) <= int(right.max()) < vocabulary:
         raise IndexError(f"a right token is outside a vocabulary of {vocabulary}")
-    threads = max(1, min(torch.get_num_threads(), logits.numel() // FEWEST))
-    _function(logits.dtype)(
-        logits.data_ptr(), right.data_ptr(), rows, vocabulary, logits.stride(0), share, sums.data_ptr(), threads
-    )
+    native.function("loss", logits.dtype, *ARGUMENTS)(
+        logits.data_ptr(), right.data_ptr(), rows, vocabulary, logits.stride(0), share, sums.data_ptr(),
+        native.threads_for(logits),
+    )  # fmt: skip
     return sums.sum(dim=0, dtype=torch.float64)
-
-
-@cache
-def _function(dtype: torch.dtype) -> Any:
-    function = getattr(library(FUNCTIONS), f"openwork_loss_{TYPES[dtype]}")
-    address, whole = ctypes.c_void_p, ctypes.c_int64
-    function.argtypes = [address, address, whole, whole, whole, ctypes.c_float, address, whole]
-    function.restype = None
-    return function

@@ -8,12 +8,11 @@
 // m is 0 with the probability threshold / 256, else 256 / (256 - threshold); the same numbers are drawn again backwards.
 // Rows fill registers of any width: their length is a multiple of 16.
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <thread>
 #include <vector>
 
+#include "division.h"
 #include "philox.h"
 #include "room.h"
 #include "vectors.h"
@@ -151,41 +150,35 @@ struct Norm {
     }
 };
 
-// Some rows for each thread; a thread's number says which sums are its own.
+// The task for each row; a thread's number says which sums are its own.
 template <class Number, class Task>
-void divided(const NormFields& fields, Task task) {
-    const int64_t each = (fields.rows + fields.threads - 1) / fields.threads;
-    auto part = [&](int64_t thread) {
+void for_rows(const NormFields& fields, Task task) {
+    divided(fields.rows, fields.threads, [&](int64_t first, int64_t last, int64_t thread) {
         const Norm<Number> norm(fields);
-        for (int64_t row = thread * each; row < std::min((thread + 1) * each, fields.rows); ++row)
-            task(norm, row, thread);
-    };
-    std::vector<std::thread> others;
-    for (int64_t thread = 1; thread < fields.threads; ++thread) others.emplace_back(part, thread);
-    part(0);
-    for (std::thread& other : others) other.join();
+        for (int64_t row = first; row < last; ++row) task(norm, row, thread);
+    });
 }
 
 template <class Number>
 void forward(const NormFields& fields) {
-    divided<Number>(fields, [](const Norm<Number>& norm, int64_t row, int64_t) { norm.forward(row); });
+    for_rows<Number>(fields, [](const Norm<Number>& norm, int64_t row, int64_t) { norm.forward(row); });
 }
 
 template <class Number>
 void backward(const NormFields& fields) {
-    divided<Number>(fields, [&](const Norm<Number>& norm, int64_t row, int64_t thread) {
+    for_rows<Number>(fields, [&](const Norm<Number>& norm, int64_t row, int64_t thread) {
         norm.backward(row, fields.by_gain + thread * fields.width, fields.by_shift + thread * fields.width);
     });
 }
 
 template <class Number>
 void sum(const NormFields& fields) {
-    divided<Number>(fields, [](const Norm<Number>& norm, int64_t row, int64_t) { norm.sum(row); });
+    for_rows<Number>(fields, [](const Norm<Number>& norm, int64_t row, int64_t) { norm.sum(row); });
 }
 
 template <class Number>
 void sum_backward(const NormFields& fields) {
-    divided<Number>(fields, [](const Norm<Number>& norm, int64_t row, int64_t) { norm.sum_backward(row); });
+    for_rows<Number>(fields, [](const Norm<Number>& norm, int64_t row, int64_t) { norm.sum_backward(row); });
 }
 
 }  // namespace

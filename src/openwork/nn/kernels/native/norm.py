@@ -1,18 +1,14 @@
 """x + Dropout(y), and its layer normalisation, on a CPU by norm.cpp: each number is read and written once."""
 
 import ctypes
-from functools import cache
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from openwork.machine.native.building import library
-from openwork.nn.kernels.native import FUNCTIONS, TYPES
+from openwork.nn.kernels import native
 
-MULTIPLE = 16  # numbers of a vector, so that they fill registers of any width
 STEPS = 256  # of which a rate of dropout is a multiple
-FEWEST = 1 << 16  # numbers that are worth a thread of their own
 
 
 class NormOfSumFields(ctypes.Structure):
@@ -50,7 +46,7 @@ class NormOfSum(torch.autograd.Function):
         x, added, gain, statistics = ctx.saved_tensors
         by_sum, drops = torch.empty_like(x), ctx.numbers["threshold"] > 0
         by_added = torch.empty_like(x) if drops else by_sum
-        sums = torch.zeros(2, _threads(x), x.shape[1])
+        sums = torch.zeros(2, native.threads_for(x), x.shape[1])
         given = {"x": x, "added": added, "gain": gain, "means": statistics[0], "scales": statistics[1]}
         made = {"by_sum": by_sum, "by_added": by_added, "by_gain": sums[0], "by_shift": sums[1]}
         _call("norm_backward", x, {**given, **made, "gradient": gradients[0].contiguous()}, ctx.numbers)
@@ -79,18 +75,7 @@ class DroppedSum(torch.autograd.Function):
 
 
 def _call(name: str, x: Tensor, tensors: dict[str, Tensor | None], numbers: dict[str, Any]) -> None:
-    fields = NormOfSumFields(rows=x.shape[0], width=x.shape[1], threads=_threads(x), **numbers)
+    fields = NormOfSumFields(rows=x.shape[0], width=x.shape[1], threads=native.threads_for(x), **numbers)
     for field, tensor in tensors.items():
         setattr(fields, field, None if tensor is None else tensor.data_ptr())
-    _function(f"openwork_{name}_{TYPES[x.dtype]}")(ctypes.byref(fields))
-
-
-def _threads(x: Tensor) -> int:
-    return max(1, min(torch.get_num_threads(), x.numel() // FEWEST))
-
-
-@cache
-def _function(name: str) -> Any:
-    function = getattr(library(FUNCTIONS), name)
-    function.argtypes, function.restype = [ctypes.POINTER(NormOfSumFields)], None
-    return function
+    native.function(name, x.dtype, ctypes.POINTER(NormOfSumFields))(ctypes.byref(fields))
