@@ -6,10 +6,13 @@ It is compiled for this processor, and once more for one with AVX2 alone.
 import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from torch import Tensor
 
 from openwork.base.errors import ConfigError
@@ -19,7 +22,7 @@ from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
 from openwork.inference.prepared import prepare
 from openwork.inference.prepared.native import NativeTransformer, can_be_native, problem
-from openwork.inference.prepared.native.structures import UNSIGNED, in_panels
+from openwork.inference.prepared.native.structures import IntegerLayout, integer_panels
 from openwork.inference.prepared.products import ProductType, quantised
 from openwork.machine.native import building
 from openwork.models.build import build_model
@@ -29,6 +32,7 @@ from openwork.nn.normalisation import BatchNorm
 
 needs_compiler = pytest.mark.skipif(bool(problem()), reason=f"no compiled step: {problem()}")
 AVX2_ALONE = ("-march=haswell",)
+AVX_VNNI = ("-march=haswell", "-mavxvnni")
 NO_TILES = (building.OWN, "-mno-amx-int8")
 KINDS = (
     pytest.param(("float32", (building.OWN,)), id="float32"),
@@ -344,28 +348,51 @@ def test_positions_of_one_row_at_once_are_steps_one_by_one(kind: ProductType) ->
         assert torch.equal(native.step(tokens[:, :1], after)[0], native.step(tokens[:, :1], each)[0])
 
 
-@pytest.mark.parametrize(("panel", "group", "added"), [(64, 4, UNSIGNED), (16, 2, 0)])
-def test_weights_lie_in_panels(panel: int, group: int, added: int) -> None:
+@pytest.mark.parametrize(
+    "layout", [IntegerLayout(64, 128, 0, 0), IntegerLayout(16, 0, 128, 128), IntegerLayout(8, 0, 0, 0)], ids=str
+)
+def test_weights_lie_in_panels(layout: IntegerLayout) -> None:
     integers = torch.arange(70 * 8).remainder(200).sub(100).to(torch.int8).view(70, 8)
-    panels = -(-70 // panel)
-    made = in_panels(integers, panel, group)
-    lain = made[: panels * panel * 8].view(panels, 8 // group, panel, group)
+    panel, head = layout.panel, 4 * layout.panel if layout.added_to_rows else 0
+    count, size = -(-70 // panel), head + panel * 8
+    made = integer_panels(integers, layout)
+    panels = made[: count * size].view(count, size)
+    weights = panels[:, head:].reshape(count, 2, panel, 4)
+    signed = (weights.to(torch.int32) - layout.added_to_weights + 128) % 256 - 128
     for output, column in ((0, 0), (63, 7), (64, 3), (69, 5)):
-        found = lain[output // panel, column // group, output % panel, column % group]
-        assert int(found) - added == int(integers[output, column])
-    assert bool((lain[-1, :, 70 % panel :] == added).all()) and not made[lain.numel() :].any()
+        assert signed[output // panel, column // 4, output % panel, column % 4] == integers[output, column]
+    assert not signed[-1, :, 70 % panel :].any() and not made[panels.numel() :].any()
+    if head:
+        sums = panels[:, :head].clone().view(torch.int32).flatten()
+        assert sums[:70].tolist() == (-128 * integers.sum(1)).tolist() and not sums[70:].any()
+
+
+@settings(max_examples=50, deadline=None)
+@given(seed=st.integers(0, 10_000), size=st.sampled_from([1e-6, 1.0, 1e4]))
+def test_no_two_weights_overflow_sixteen_bits(seed: int, size: float) -> None:
+    weight = size * torch.randn(5, 12, generator=torch.Generator().manual_seed(seed))
+    weight[0] = weight[0].abs()
+    weight[1] = 0
+    integers, scales = quantised(weight, most_of_two=128)
+    pairs = integers.int().unflatten(1, (-1, 2))
+    assert int(pairs.clamp(min=0).sum(2).max()) <= 128 and int(pairs.clamp(max=0).sum(2).min()) >= -128
+    assert int(integers.abs().max()) > 60
+    assert bool(((integers * scales[:, None] - weight).abs() <= scales[:, None] * 0.501).all())
 
 
 @needs_compiler
 @torch.no_grad()
 @pytest.mark.parametrize("rows", [1, 3, 16, 37])
-@pytest.mark.parametrize(("instructions", "exact"), [(NO_TILES, True), (AVX2_ALONE, False)], ids=["vectors", "AVX2"])
+@pytest.mark.parametrize(("instructions", "exact"), [(NO_TILES, True), (AVX_VNNI, False)], ids=["vectors", "AVX-VNNI"])
 def test_other_instructions_give_the_same(
     rows: int, instructions: tuple[str, ...], exact: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Tiles and vectors bit for bit, with inputs that fill no tile; with AVX2 other sums are in another order."""
+    """Tiles and vectors bit for bit, with inputs that fill no tile; in narrower registers other sums are in another
+    order."""
     if not torch.cpu._is_vnni_supported():
         pytest.skip("the processor has neither tiles nor VNNI")
+    if instructions == AVX_VNNI and "avx_vnni" not in Path("/proc/cpuinfo").read_text():
+        pytest.skip("the processor has no AVX-VNNI")
     model, (source, lengths) = made(width=44, heads=4, feedforward_width=72), batch(rows)
 
     def logits() -> Tensor:

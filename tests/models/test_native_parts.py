@@ -35,7 +35,15 @@ def differences(compiler: str, instructions: str, runner: tuple[str, ...], folde
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("instructions", "lanes"), [(building.OWN, None), ("-march=haswell", 8), ("-march=armv8-a", 4)], ids=str
+    ("instructions", "lanes"),
+    [
+        (building.OWN, None),
+        ("-march=haswell", 8),
+        ("-march=alderlake", 8),
+        ("-march=armv8-a", 4),
+        ("-march=armv8.2-a+dotprod", 4),
+    ],
+    ids=str,
 )
 def test_each_part_is_what_a_plain_loop_gives(instructions: str, lanes: int | None, tmp_path: Path) -> None:
     if lanes == 4:
@@ -44,6 +52,8 @@ def test_each_part_is_what_a_plain_loop_gives(instructions: str, lanes: int | No
         found = differences(ARM[0], instructions, ARM[1:], tmp_path)
     elif reason := problem():
         pytest.skip(f"no compiled step: {reason}")
+    elif "alderlake" in instructions and "avx_vnni" not in Path("/proc/cpuinfo").read_text():
+        pytest.skip("the processor has no AVX-VNNI")
     else:
         found = differences(building.find_compiler(), instructions, (), tmp_path)
     compiled_for = found.pop("lanes")

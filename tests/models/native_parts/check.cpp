@@ -58,19 +58,24 @@ double product_of(int rows, int inputs, int outputs, After after) {
 
 // In eight bits: rows and weights as whole numbers with scales, and exact sums; so what differs is rounding at the end.
 double integer_product_of(int rows, int inputs, int outputs, After after) {
-    using integers::GROUP, integers::PANEL;
-    constexpr int ADDED = GROUP == 4 ? 128 : 0, BEYOND = 64 * PANEL;  // what native/structures.py adds
+    using integers::ADDED_TO_ROWS, integers::ADDED_TO_WEIGHTS, integers::PANEL;
+    constexpr int BEYOND = 64 * PANEL, HEAD = ADDED_TO_ROWS ? 4 * PANEL : 0;  // what native/structures.py adds
+    constexpr int MOST = integers::MOST_OF_TWO ? integers::MOST_OF_TWO / 2 : 127;
     const auto x = numbers(static_cast<size_t>(rows) * inputs);
-    std::uniform_int_distribution<int> draw(-127, 127);
-    const int panels = (outputs + PANEL - 1) / PANEL;
+    std::uniform_int_distribution<int> draw(-MOST, MOST);
+    const int panels = (outputs + PANEL - 1) / PANEL, whole = HEAD + PANEL * inputs;
     std::vector<int> weights(static_cast<size_t>(outputs) * inputs);
-    std::vector<uint8_t> lain(static_cast<size_t>(panels) * PANEL * inputs + BEYOND, ADDED);
+    std::vector<int32_t> heads(panels * PANEL);
+    std::vector<uint8_t> lain(static_cast<size_t>(panels) * whole + BEYOND, ADDED_TO_WEIGHTS);
     for (int output = 0; output < outputs; ++output)
         for (int k = 0; k < inputs; ++k) {
             const int weight = weights[static_cast<size_t>(output) * inputs + k] = draw(generator);
-            const size_t group = static_cast<size_t>(output / PANEL) * (inputs / GROUP) + k / GROUP;
-            lain[(group * PANEL + output % PANEL) * GROUP + k % GROUP] = static_cast<uint8_t>(weight + ADDED);
+            const size_t panel = static_cast<size_t>(output / PANEL) * whole + HEAD;
+            lain[panel + (k / FOUR * PANEL + output % PANEL) * FOUR + k % FOUR] =
+                static_cast<uint8_t>(weight + ADDED_TO_WEIGHTS);
+            heads[output] -= ADDED_TO_ROWS * weight;
         }
+    for (int panel = 0; panel < panels; ++panel) std::memcpy(&lain[panel * whole], &heads[panel * PANEL], HEAD);
     auto scales = numbers(outputs), bias = numbers(outputs);
     scales.resize(panels * PANEL), bias.resize(panels * PANEL);
     const auto before = numbers(static_cast<size_t>(rows) * outputs);

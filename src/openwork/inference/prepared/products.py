@@ -70,10 +70,17 @@ def int8_product(weight: Tensor, bias: Tensor | None, rectified: bool = False) -
 
 
 def quantised(
-    weight: Float[Tensor, "outputs width"],
+    weight: Float[Tensor, "outputs width"], most_of_two: int = 0
 ) -> tuple[Int8[Tensor, "outputs width"], Float[Tensor, "outputs"]]:
-    """The weights as integers from -127 to 127, and the scale of each output."""
+    """The weights as integers from -127 to 127, and the scale of each output.
+
+    `most_of_two`, unless it is 0: two weights of one sign side by side (the first and second, the third and fourth ...)
+    are at most so large together, for instructions whose sums of two products would overflow.
+    """
     scale = weight.abs().amax(1).clamp(min=torch.finfo(torch.float32).tiny) / 127
+    if most_of_two:
+        pairs = torch.stack([weight, -weight]).clamp(min=0).unflatten(2, (-1, 2)).sum(3)
+        scale = torch.maximum(scale, pairs.amax((0, 2)) / (most_of_two - 1))  # each may round up by a half
     return (weight / scale[:, None]).round().to(torch.int8), scale
 
 

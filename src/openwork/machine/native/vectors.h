@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
@@ -99,10 +100,30 @@ inline Vector all(float number) { return Vector{} + number; }
 // Of each lane the greater; where one is not a number, the second.
 inline Vector greater(Vector one, Vector other) { return one > other ? one : other; }
 
+inline Whole greater(Whole one, Whole other) { return one > other ? one : other; }
+
+// Of each lane the lowest byte, of numbers from -128 to 255; others become some byte.
+#if OPENWORK_LANES == 16
+inline void store(uint8_t* to, Whole x) { _mm_storeu_si128((__m128i*)to, _mm512_cvtepi32_epi8((__m512i)x)); }
+#elif OPENWORK_LANES == 8
+inline void store(uint8_t* to, Whole x) {
+    const __m256i low = _mm256_and_si256((__m256i)x, _mm256_set1_epi32(0xFF));
+    const __m128i halves = _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
+    _mm_storel_epi64((__m128i*)to, _mm_packus_epi16(halves, halves));
+}
+#else
+inline void store(uint8_t* to, Whole x) {
+    const uint16x4_t halves = vmovn_u32((uint32x4_t)x);
+    const uint8x8_t bytes = vmovn_u16(vcombine_u16(halves, halves));
+    std::memcpy(to, &bytes, LANES);
+}
+#endif
+
 // Sums and greatest of the lanes; and of each lane the nearest whole number, between two the even one.
 #if OPENWORK_LANES == 16
 inline float sum_of(Vector x) { return _mm512_reduce_add_ps((__m512)x); }
 inline float greatest_of(Vector x) { return _mm512_reduce_max_ps((__m512)x); }
+inline int32_t greatest_of(Whole x) { return _mm512_reduce_max_epi32((__m512i)x); }
 inline Whole rounded(Vector x) { return (Whole)_mm512_cvtps_epi32((__m512)x); }
 #elif OPENWORK_LANES == 8
 inline float sum_of(Vector x) {
@@ -115,10 +136,16 @@ inline float greatest_of(Vector x) {
     const __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
     return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
 }
+inline int32_t greatest_of(Whole x) {
+    const __m128i four = _mm_max_epi32(_mm256_castsi256_si128((__m256i)x), _mm256_extracti128_si256((__m256i)x, 1));
+    const __m128i two = _mm_max_epi32(four, _mm_unpackhi_epi64(four, four));
+    return std::max(_mm_cvtsi128_si32(two), _mm_extract_epi32(two, 1));
+}
 inline Whole rounded(Vector x) { return (Whole)_mm256_cvtps_epi32((__m256)x); }
 #else
 inline float sum_of(Vector x) { return vaddvq_f32((float32x4_t)x); }
 inline float greatest_of(Vector x) { return vmaxvq_f32((float32x4_t)x); }
+inline int32_t greatest_of(Whole x) { return vmaxvq_s32((int32x4_t)x); }
 inline Whole rounded(Vector x) { return (Whole)vcvtnq_s32_f32((float32x4_t)x); }
 #endif
 

@@ -15,7 +15,7 @@
 
 namespace integers {
 
-constexpr int GROUP = FOUR;
+constexpr int ADDED_TO_WEIGHTS = 128, ADDED_TO_ROWS = 0, MOST_OF_TWO = 0;
 constexpr int TALL = 6;    // rows that are computed together: 24 registers of sums, four of weights
 constexpr int TOGETHER = 8 * TALL;  // rows for which the weights are read once
 

@@ -16,7 +16,7 @@
 #ifdef __AVX512VNNI__
 #include "integers.h"
 #else
-#include "pairs.h"
+#include "bytes.h"
 #endif
 
 namespace {

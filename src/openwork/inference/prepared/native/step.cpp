@@ -138,10 +138,13 @@ void decode(const Decoder& decoder, const Step& step) {
 
 }  // namespace
 
-// Outputs of a panel of weights, and inputs whose products are added up at once: native/structures.py lays them out.
+// How native/structures.py lays out weights: outputs of a panel; of integers, what is added to each weight and to each
+// number of a row, and the most that two weights of one sign may be together (0: any).
 extern "C" int32_t openwork_float_panel() { return floats::PANEL; }
 extern "C" int32_t openwork_integer_panel() { return integers::PANEL; }
-extern "C" int32_t openwork_integer_group() { return integers::GROUP; }
+extern "C" int32_t openwork_integer_added_to_weights() { return integers::ADDED_TO_WEIGHTS; }
+extern "C" int32_t openwork_integer_added_to_rows() { return integers::ADDED_TO_ROWS; }
+extern "C" int32_t openwork_integer_most_of_two() { return integers::MOST_OF_TWO; }
 
 extern "C" void openwork_step_float32(const Decoder* decoder, const Step* step) { decode<floats::Rows>(*decoder, *step); }
 

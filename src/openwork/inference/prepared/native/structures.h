@@ -4,9 +4,11 @@
 
 #include <cstdint>
 
+constexpr int FOUR = 4;  // inputs of integers of eight bits come in whole groups of so many
+
 struct Product {  // y = x W^T + b
     int32_t inputs, outputs;
-    const void* weights;  // in panels: see floats.h and integers.h
+    const void* weights;  // in panels: see floats.h, integers.h and bytes.h
     const float* scales;  // of integers: what one step is, of each output; else null
     const float* bias;    // or null
 };

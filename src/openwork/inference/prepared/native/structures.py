@@ -20,22 +20,31 @@ TILE = 64
 CACHE_TYPES: dict[ProductType, torch.dtype] = {"float32": torch.float32, "int8": torch.bfloat16}
 """The type of keys and values beside products of each type."""
 
-UNSIGNED = 128
-"""Added to the weights where an instruction multiplies four unsigned bytes with signed ones."""
-
-
 @dataclass(frozen=True)
 class Layout:
-    """How the compiled products read a matrix: `panel` outputs together; in eight bits, `group` inputs at once."""
+    """How the compiled products read a matrix: `panel` outputs together."""
 
     panel: int
-    group: int | None = None
 
     @classmethod
     def of(cls, built: ctypes.CDLL, products: ProductType) -> "Layout":
         if products == "float32":
             return cls(built.openwork_float_panel())
-        return cls(built.openwork_integer_panel(), built.openwork_integer_group())
+        return IntegerLayout(
+            built.openwork_integer_panel(),
+            built.openwork_integer_added_to_weights(),
+            built.openwork_integer_added_to_rows(),
+            built.openwork_integer_most_of_two(),
+        )
+
+
+@dataclass(frozen=True)
+class IntegerLayout(Layout):
+    """In eight bits. What is added makes signed numbers unsigned; `most_of_two`: see `quantised`."""
+
+    added_to_weights: int
+    added_to_rows: int
+    most_of_two: int
 
 
 class ProductFields(Structure):
@@ -135,14 +144,13 @@ class Kept:
 
     def product(self, weight: Tensor, bias: Tensor | None) -> ProductFields:
         """A matrix (outputs, inputs) in float32, or rounded to eight bits."""
-        panel, group = self._layout.panel, self._layout.group
-        padding = (0, -weight.shape[0] % panel)
+        padding = (0, -weight.shape[0] % self._layout.panel)
         padded = None if bias is None else self._address(functional.pad(bias.detach(), padding))
-        if group is None:
-            panels, steps = float_panels(weight, panel), None
+        if isinstance(self._layout, IntegerLayout):
+            integers, scales = quantised(weight, self._layout.most_of_two)
+            panels, steps = integer_panels(integers, self._layout), self._address(functional.pad(scales, padding))
         else:
-            integers, scales = quantised(weight)
-            panels, steps = in_panels(integers, panel, group), self._address(functional.pad(scales, padding))
+            panels, steps = float_panels(weight, self._layout.panel), None
         return ProductFields(weight.shape[1], weight.shape[0], self._address(panels), steps, padded)
 
     def norm(self, norm: nn.Module) -> NormFields:
@@ -167,17 +175,20 @@ def float_panels(weight: Tensor, panel: int) -> Tensor:
     return filled.unflatten(0, (-1, panel)).transpose(1, 2).contiguous()
 
 
-def in_panels(integers: Tensor, panel: int, group: int) -> Tensor:
-    """Weights (outputs, inputs) from -127 to 127 as integers.h and pairs.h read them, one after the other.
+def integer_panels(integers: Tensor, layout: IntegerLayout) -> Tensor:
+    """Weights (outputs, inputs) from -127 to 127 as integers.h and bytes.h read them, one after the other.
 
-    [outputs / panel][inputs / group][panel][group]. The last panel is padded with unused outputs. In groups of four the
-    bytes are unsigned; a tile reads beyond the last panel, and multiplies by zeros.
+    [outputs / panel][inputs / FOUR][panel][FOUR]. The last panel is padded with unused outputs. Where something is added
+    to the numbers of a row, a panel begins with what this adds to its sums, negative, in integers of 32 bits. A tile
+    reads beyond the last panel, and multiplies by zeros.
     """
-    outputs, inputs = integers.shape
-    made = functional.pad(integers, (0, 0, 0, -outputs % panel)).view(-1, panel, inputs // group, group).transpose(1, 2)
-    if group == FOUR:
-        made = (made.to(torch.int16) + UNSIGNED).to(torch.uint8)
-    return functional.pad(made.flatten(), (0, panel * TILE))
+    filled = functional.pad(integers, (0, 0, 0, -integers.shape[0] % layout.panel)).to(torch.int32)
+    panels = filled.view(-1, layout.panel, integers.shape[1] // FOUR, FOUR)
+    made = (panels + layout.added_to_weights).to(torch.uint8).transpose(1, 2).flatten(1)
+    if layout.added_to_rows:
+        heads = -layout.added_to_rows * panels.sum((2, 3), dtype=torch.int32)
+        made = torch.cat([heads.contiguous().view(torch.uint8), made], 1)
+    return functional.pad(made.flatten(), (0, layout.panel * TILE))
 
 
 def addresses(tensors: Sequence[Tensor]) -> ctypes.Array[c_void_p]:

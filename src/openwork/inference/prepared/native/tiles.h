@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "structures.h"
+
 #if defined(__AMX_INT8__) && defined(__linux__)
 #include <immintrin.h>
 #include <sys/syscall.h>
@@ -16,7 +18,6 @@
 namespace integers {
 
 constexpr int PANEL = 64;  // outputs that are computed together: four registers, or four tiles
-constexpr int FOUR = 4;    // products of bytes that one instruction adds up
 constexpr int MOST = 16;   // rows of a tile
 constexpr int TILE = 64;   // bytes of a row of a tile
 
