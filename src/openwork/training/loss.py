@@ -146,6 +146,10 @@ def _two_passes(
     With d = log p1 - log p2, the gradient of KL(p1 || p2) + KL(p2 || p1) with respect to the first logits is
     p1 (d - KL(p1 || p2)) + p1 - p2; for the second all signs and places are exchanged.
     """
+    if soft is None and all(map(native.takes, logits)):
+        from openwork.nn.kernels.native.loss import divergent_cross_entropy_
+
+        return divergent_cross_entropy_(logits[0], logits[1], right.squeeze(-1), share, alpha), logits
     logits = [each.float() for each in logits]
     one, two = (each.softmax(dim=-1) for each in logits)
     difference = logits[0] - log_normaliser(logits[0], one) - (logits[1] - log_normaliser(logits[1], two))

@@ -20,6 +20,7 @@ TILE = 64
 CACHE_TYPES: dict[ProductType, torch.dtype] = {"float32": torch.float32, "int8": torch.bfloat16}
 """The type of keys and values beside products of each type."""
 
+
 @dataclass(frozen=True)
 class Layout:
     """How the compiled products read a matrix: `panel` outputs together."""
