@@ -6,6 +6,7 @@ The result is added to results/quantised.json under NAME.
 """
 
 import argparse
+import json
 import subprocess
 import sys
 import tempfile

@@ -179,8 +179,8 @@ def float_panels(weight: Tensor, panel: int) -> Tensor:
 def integer_panels(integers: Tensor, layout: IntegerLayout) -> Tensor:
     """Weights (outputs, inputs) from -127 to 127 as integers.h and bytes.h read them, one after the other.
 
-    [outputs / panel][inputs / FOUR][panel][FOUR]. The last panel is padded with unused outputs. Where something is added
-    to the numbers of a row, a panel begins with what this adds to its sums, negative, in integers of 32 bits. A tile
+    [outputs / panel][inputs / FOUR][panel][FOUR]. The last panel is padded with unused outputs. Where something is
+    added to the numbers of a row, a panel begins with what this adds to its sums, negative, in 32 bits. A tile
     reads beyond the last panel, and multiplies by zeros.
     """
     filled = functional.pad(integers, (0, 0, 0, -integers.shape[0] % layout.panel)).to(torch.int32)
