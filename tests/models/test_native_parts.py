@@ -12,6 +12,7 @@ from openwork.machine.native import building
 
 CHECK = Path(__file__).parent / "native_parts" / "check.cpp"
 ARM = ("aarch64-linux-gnu-g++", "qemu-aarch64")
+NEEDED = {"-march=alderlake": "avx_vnni", "-march=skylake-avx512": "avx512bw"}
 MOST = {
     "products": 4e-6,
     "integers": 1e-6,
@@ -40,6 +41,7 @@ def differences(compiler: str, instructions: str, runner: tuple[str, ...], folde
         (building.OWN, None),
         ("-march=haswell", 8),
         ("-march=alderlake", 8),
+        ("-march=skylake-avx512", 16),
         ("-march=armv8-a", 4),
         ("-march=armv8.2-a+dotprod", 4),
     ],
@@ -52,8 +54,8 @@ def test_each_part_is_what_a_plain_loop_gives(instructions: str, lanes: int | No
         found = differences(ARM[0], instructions, ARM[1:], tmp_path)
     elif reason := problem():
         pytest.skip(f"no compiled step: {reason}")
-    elif "alderlake" in instructions and "avx_vnni" not in Path("/proc/cpuinfo").read_text():
-        pytest.skip("the processor has no AVX-VNNI")
+    elif instructions in NEEDED and NEEDED[instructions] not in Path("/proc/cpuinfo").read_text():
+        pytest.skip(f"the processor has no {NEEDED[instructions]}")
     else:
         found = differences(building.find_compiler(), instructions, (), tmp_path)
     compiled_for = found.pop("lanes")

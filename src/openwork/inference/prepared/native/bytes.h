@@ -1,8 +1,8 @@
-// Products of rows with a matrix in integers of eight bits without AVX-512's instruction for them: AVX2, AVX-VNNI, NEON.
+// Products of rows with a matrix in integers of eight bits without AVX-512 VNNI: AVX2, AVX-VNNI, AVX-512 before, NEON.
 //
 // The sums are exact, as those of integers.h. x86 multiplies unsigned bytes by signed ones, so 128 is added to the
 // numbers of a row, and what that adds to the sums of a panel stands before its weights, with the sign changed. AVX2
-// adds up two products in sixteen bits: no two weights side by side are larger than MOST_OF_TWO together.
+// adds up two products in sixteen bits: two weights of one sign, side by side, are at most MOST_OF_TWO together.
 
 #pragma once
 
