@@ -1,4 +1,4 @@
-// Products of rows with a matrix in integers of eight bits without VNNI of AVX-512: AVX2, AVX-VNNI, older AVX-512, NEON.
+// Products of rows with a matrix in integers of eight bits without AVX-512 VNNI: AVX2, AVX-VNNI, older AVX-512, NEON.
 //
 // The sums are exact, as those of integers.h. x86 multiplies unsigned bytes by signed ones, so 128 is added to the
 // numbers of a row, and what that adds to the sums of a panel stands before its weights, with the sign changed. AVX2
