@@ -16,6 +16,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.long
 def test_answers_are_counted_and_compared(bundle_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "texts").write_text("".join(f"{'a b c d e f'[: 1 + 2 * n]}\n" for n in range(6)))
     results = tmp_path / "load.json"

@@ -141,7 +141,8 @@ def test_gloo_is_measured() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("processes", [(1,), pytest.param((1, 2), marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("processes", [(1,), (1, 2)])
 def test_the_driver_trains_and_compares(
     processes: tuple[int, ...], tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

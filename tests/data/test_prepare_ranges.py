@@ -114,6 +114,7 @@ def test_options_of_ray_need_ray(call: Call, tmp_path: Path):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra scale")
 def test_ray_writes_the_same_files(tmp_path: Path):
     for out, options in (("alone", ()), ("ray", ("--on", "ray", "--workers", "2", "--shards", "3"))):

@@ -108,8 +108,6 @@ PR_SET_PDEATHSIG = 1  # of prctl: which signal a process gets when its parent en
 
 
 def _serve() -> None:
-    import torch._dynamo  # the optimisers load it at their first update
-
     import openwork.cli.main
     import openwork.runs.file.automatic
     import openwork.runs.train

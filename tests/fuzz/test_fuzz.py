@@ -14,29 +14,29 @@ from fuzz.targets import TARGETS
 pytestmark = pytest.mark.slow
 
 # Inputs of each target besides its seeds. They are counted and not timed, so that a busy machine tries as many.
-INPUTS = 4000
+INPUTS = 2000
 FEWER = {
-    "run file": 1500,
-    "translation file": 1500,
-    "configuration of others": 500,
-    "configuration of others, yaml": 1500,
-    "tokenizer": 2000,
-    "any tokenizer": 1500,
-    "SentencePiece": 300,
-    "bundle": 60,
-    "bundle, signed": 60,
-    "checkpoints": 200,
-    "checkpoints, signed": 200,
-    "token store": 1000,
-    "evaluation": 1500,
-    "run folder": 2000,
-    "run folder, continued": 1000,
-    "Hugging Face's folder": 40,
-    "BERT's folder": 100,
-    "GPT-2's folder": 60,
-    "LLaMA's folder": 40,
-    "Marian's pieces": 300,
-    "CTranslate2's folder": 40,
+    "run file": 750,
+    "translation file": 750,
+    "configuration of others": 250,
+    "configuration of others, yaml": 750,
+    "tokenizer": 1000,
+    "any tokenizer": 750,
+    "SentencePiece": 150,
+    "bundle": 30,
+    "bundle, signed": 30,
+    "checkpoints": 100,
+    "checkpoints, signed": 100,
+    "token store": 500,
+    "evaluation": 750,
+    "run folder": 1000,
+    "run folder, continued": 500,
+    "Hugging Face's folder": 20,
+    "BERT's folder": 50,
+    "GPT-2's folder": 30,
+    "LLaMA's folder": 20,
+    "Marian's pieces": 150,
+    "CTranslate2's folder": 20,
 }
 
 

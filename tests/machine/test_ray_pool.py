@@ -81,6 +81,7 @@ def refuse(item: int) -> int:
     raise DataError(f"{item}: no good", why="it is odd", hint="give another", code="D999")
 
 
+@pytest.mark.long
 def test_an_error_of_the_function_is_raised_here():
     with pytest.raises(DataError, match="1: no good") as refused:
         list(RayPool(workers=1).run(lambda: refuse, [1]))
@@ -88,6 +89,7 @@ def test_an_error_of_the_function_is_raised_here():
     assert (refused.value.why, refused.value.hint, refused.value.code) == ("it is odd", "give another", "D999")
 
 
+@pytest.mark.long
 def test_a_caller_may_stop_early(tmp_path: Path):
     results = RayPool(workers=1).run(partial(start, tmp_path), ["a", "b", "c"])
     assert next(results) == ("a", "A")

@@ -57,6 +57,7 @@ MODELS |= {
     for name, settings in MODELS.items()
     if "normalisation" in type(settings).model_fields
 }
+KINDS = list(MODELS)
 # What the paper's model can have besides and is not tried elsewhere as a bundle.
 OPTIONS = {"attention": "additive", "norm": "branch", "feedforward": "convolution"}
 MODELS["transformer with options"] = model_settings({**MODELS["transformer"].model_dump(), **OPTIONS})
@@ -116,12 +117,16 @@ def made(settings: ModelSettings) -> Bundle:
     return Bundle(BundleSettings(model=settings, **prepared), tokenizers, model, card="# tiny\n")
 
 
-# Running statistics are weights like others to a bundle: of one family with each kind of model they are enough.
+# Running statistics are weights like others to a bundle: of one family with each kind of model they are enough. And a
+# verification of options is much like that of the kind, whose options tests/models/test_contract.py compares.
 LONG = [
     name
     for name in MODELS
-    if name.endswith(", batch normalised")
-    and not name.startswith(("transformer", "decoder", "encoder classify", "vit"))
+    if (name not in KINDS and name != "transformer with options")
+    or (
+        name.endswith(", batch normalised")
+        and not name.startswith(("transformer", "decoder", "encoder classify", "vit"))
+    )
 ]
 
 

@@ -53,6 +53,7 @@ def test_compiled_updates_are_those_that_are_written() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_without_a_compiler_one_line_says_so_and_the_training_goes_on(tmp_path: Path) -> None:
     report = trained("inductor", "padded", CXX="/nowhere/c++", TORCHINDUCTOR_CACHE_DIR=str(tmp_path))
     assert is_the_same(report) and report["difference"] == 0

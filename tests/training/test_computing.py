@@ -112,6 +112,7 @@ def test_a_gpu_multiplies_float32_in_full_where_the_training_is_in_it() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_benchmark_of_gpus_runs_on_a_cpu(tmp_path: Path) -> None:
     work = ["--device", "cpu", "--shapes", "nano", "--tokens", "256", "--updates", "2", "--vocabulary", "300"]
     ways = ["--ways", "padded", "packed", "--growth", "128", "--profile", "--out", str(tmp_path / "found.json")]

@@ -1,12 +1,14 @@
 """Optimisers: two updates of one number by hand, what each remembers, and weights that it must not see."""
 
+import subprocess
+import sys
 from typing import get_args
 
 import pytest
 import torch
 from torch import nn
 
-from openwork.training.optimisers import OPTIMISERS, make_optimiser, optimiser_tensors, restore_optimiser
+from openwork.training.optimisers import OPTIMISERS, make_optimiser, optimiser_tensors, restore_optimiser, take_step
 from openwork.training.settings import TrainingSettings
 
 
@@ -29,7 +31,7 @@ def update(model: Parameters, optimiser: torch.optim.Optimizer, gradient: float 
             parameter.grad = torch.full_like(parameter, gradient)
     for group in optimiser.param_groups:
         group["lr"] = rate
-    optimiser.step()
+    take_step(optimiser)
     return model.number.item()
 
 
@@ -109,3 +111,35 @@ def test_frozen_weights_stay_and_are_not_remembered(name: str) -> None:
     update(model, optimiser)
     assert torch.equal(model.matrix, torch.ones(2, 3))
     assert all(key.startswith("number/") for key in optimiser_tensors(model, optimiser))
+
+
+@pytest.mark.parametrize("name", OPTIMISERS)
+def test_a_step_is_the_frameworks(name: str) -> None:
+    one, other = Parameters(), Parameters()
+    first, second = (make_optimiser(model, settings(name)) for model in (one, other))
+    for gradient in (0.5, -0.25, 3.0):
+        update(one, first, gradient)
+        for parameter in other.parameters():
+            parameter.grad = torch.full_like(parameter, gradient)
+        for group in second.param_groups:
+            group["lr"] = 0.1
+        second.step()
+        assert all(map(torch.equal, one.parameters(), other.parameters()))
+        assert all(map(torch.equal, *(optimiser_tensors(a, b).values() for a, b in ((one, first), (other, second)))))
+
+
+@pytest.mark.slow
+def test_the_compiler_is_not_imported_for_them() -> None:
+    code = (
+        "import sys, torch; from torch import nn\n"
+        "from openwork.training.optimisers import OPTIMISERS, make_optimiser, take_step\n"
+        "from openwork.training.settings import TrainingSettings\n"
+        "model = nn.Linear(2, 2)\n"
+        "for name in OPTIMISERS:\n"
+        "    optimiser = make_optimiser(model, TrainingSettings(optimiser=name))\n"
+        "    for weight in model.parameters(): weight.grad = torch.ones_like(weight)\n"
+        "    take_step(optimiser)\n"
+        "print('torch._dynamo' in sys.modules)"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said.strip() == "False"

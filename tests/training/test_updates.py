@@ -53,6 +53,7 @@ OPTIMISERS: list[dict[str, object]] = [
     {"optimiser": "adagrad"},
     {"optimiser": "adafactor"},
 ]
+COMBINED: list[dict[str, object]] = [{"accumulate": 2}, {"workers": 2}]  # what the last of REPEATED has together
 
 
 @pytest.mark.slow
@@ -63,7 +64,7 @@ OPTIMISERS: list[dict[str, object]] = [
             family,
             changes,
             id=f"{name} {changes}",
-            marks=[pytest.mark.long] * (changes in OPTIMISERS and family is not MODEL),
+            marks=[pytest.mark.long] * (changes in OPTIMISERS + COMBINED and family is not MODEL),
         )
         for name, family in KINDS.items()
         for changes in REPEATED + OPTIMISERS

@@ -1,8 +1,12 @@
 """The optimisers, and their state as named tensors (so that a checkpoint needs no pickle).
 
 The rate is set before each update by the schedule. A new optimiser is an entry of the table.
+
+Nothing here imports torch's compiler, as the framework does when an optimiser is made and when it steps: that takes a
+training one to four seconds and 60 to 70 MB (benchmarks/results/start-training.json).
 """
 
+import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -32,6 +36,7 @@ OPTIMISERS: dict[str, Make] = {
     "adafactor": lambda weights, s: torch.optim.Adafactor(weights, 0.0),
 }
 
+KEPT_FROM_COMPILER = "__dynamo_disable"  # an attribute: what to call instead of a function that is not to be compiled
 SCALE = "scale"  # what the schedule's rate is multiplied by for the weights of a group
 
 
@@ -44,7 +49,16 @@ def make_optimiser(
     grouped = [[weight for weight in weights if mine is None or id(weight) in mine] for weights in grouped]
     learning = [(number, weights) for number, weights in enumerate(grouped) if weights]
     groups = [{"params": weights, SCALE: settings.layer_decay**-number} for number, weights in learning]
+    add_group = inspect.unwrap(torch.optim.Optimizer.add_param_group)
+    if not hasattr(add_group, KEPT_FROM_COMPILER):
+        setattr(add_group, KEPT_FROM_COMPILER, add_group)
     return OPTIMISERS[settings.optimiser](groups, settings)
+
+
+def take_step(optimiser: torch.optim.Optimizer) -> None:
+    """`optimiser.step()` without what is around it for the compiler and for profilers."""
+    with torch.no_grad():
+        inspect.unwrap(type(optimiser).step)(optimiser)
 
 
 def set_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:

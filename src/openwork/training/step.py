@@ -25,7 +25,7 @@ from openwork.training.batches.packing import PackedBatch
 from openwork.training.computing.captured import Captured
 from openwork.training.computing.working_copy import WorkingCopy
 from openwork.training.loss import make_objective
-from openwork.training.optimisers import optimiser_tensors, restore_optimiser, set_rate
+from openwork.training.optimisers import optimiser_tensors, restore_optimiser, set_rate, take_step
 from openwork.training.schedules import Schedule
 from openwork.training.settings import TrainingSettings
 from openwork.training.trained_weights import first_updates
@@ -257,7 +257,7 @@ class Updater:
         """Moves the weights; with `numbers`, only if all of them are finite, which the device finds out by itself."""
         set_rate(self.optimiser, rate)
         vars(self.optimiser)["found_inf"] = None if numbers is None else (~numbers.isfinite().all()).float()
-        self.optimiser.step()
+        take_step(self.optimiser)
         self.copy.stepped()
 
 

@@ -56,6 +56,7 @@ def test_proposals_are_of_the_space_and_follow_from_the_seed(tmp_path: Path, sam
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_model_finds_what_chance_does_not(tmp_path: Path):
     """The rate that is best is planted; models come nearer to it in as many trials."""
     best = {}

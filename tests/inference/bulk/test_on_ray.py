@@ -150,6 +150,7 @@ def test_a_killed_driver_leaves_no_process_and_can_be_continued(bundle_folder: P
     assert outputs(out) == outputs(alone)
 
 
+@pytest.mark.long
 def test_ctrl_c_ends_ray_too(bundle_folder: Path, shards: Path, tmp_path: Path):
     out = tmp_path / "out"
     child = start("translate", bundle_folder, "--source", shards, "--out", out, *ON_RAY)
