@@ -108,6 +108,8 @@ PR_SET_PDEATHSIG = 1  # of prctl: which signal a process gets when its parent en
 
 
 def _serve() -> None:
+    import torch
+
     import openwork.cli.main
     import openwork.runs.file.automatic
     import openwork.runs.train
