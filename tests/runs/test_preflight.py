@@ -170,7 +170,7 @@ def test_an_optimiser_that_does_not_fit_is_refused(setup: TrainingSetup, monkeyp
     def step(*_: object) -> None:
         raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
 
-    monkeypatch.setattr(setup.optimiser, "step", step)
+    monkeypatch.setattr("openwork.training.step.take_step", step)
     with pytest.raises(OpenworkError, match="what the optimiser keeps"):
         preflight(setup)
 
