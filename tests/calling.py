@@ -4,6 +4,7 @@ Nothing of openwork is imported before a test asks for it, so that tests without
 """
 
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -130,3 +131,10 @@ def pair_files(tmp_path: Path) -> tuple[Path, Path]:
     source.write_text("".join(f"{pair.source}\n" for pair in pairs), encoding="utf-8")
     target.write_text("".join(f"{pair.target}\n" for pair in pairs), encoding="utf-8")
     return source, target
+
+
+def imports_compiler(program: str) -> bool:
+    """Whether a process that runs the program has imported torch's compiler at its end."""
+    program += "\nimport sys; print('torch._dynamo' in sys.modules)"
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    return said.split()[-1] == "True"

@@ -56,7 +56,7 @@ def make_optimiser(
 
 
 def take_step(optimiser: torch.optim.Optimizer) -> None:
-    """`optimiser.step()` without what is around it for the compiler and for profilers."""
+    """`optimiser.step()` without what the framework puts around it: for its compiler, profilers and hooks."""
     with torch.no_grad():
         inspect.unwrap(type(optimiser).step)(optimiser)
 
