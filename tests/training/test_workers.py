@@ -11,7 +11,18 @@ from hypothesis import strategies as st
 from openwork.data.batching import assemble
 from openwork.data.store import TokenStore
 from openwork.machine import available
-from openwork.machine.workers import LEAST_TOKENS, Workers, choose_threads, choose_workers, using_threads
+from openwork.machine import workers as workers_module
+from openwork.machine.workers import (
+    GOOD_TOKENS,
+    LEAST_TOKENS,
+    LEAST_TURNS,
+    OBSERVED,
+    Turns,
+    Workers,
+    choose_threads,
+    choose_workers,
+    using_threads,
+)
 from openwork.models.families import ModelSettings
 from openwork.models.recurrent_settings import RecurrentLabelsSettings, RecurrentSettings
 from openwork.models.weights import model_weights
@@ -51,14 +62,73 @@ def test_an_error_of_a_part_is_raised_and_the_threads_are_given_back() -> None:
     assert workers.map(task, [1, 2]) == [1.0, 0.5] and torch.get_num_threads() == whole
 
 
+def set_busy(monkeypatch: pytest.MonkeyPatch, *busy: float) -> None:
+    """So many percent of each core are other programs'."""
+    monkeypatch.setattr(available.os, "sched_getaffinity", lambda _: set(range(len(busy))), raising=False)
+    monkeypatch.setattr(available.psutil, "cpu_percent", lambda interval, percpu: list(busy))
+
+
 def test_as_many_as_pay(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch, "get_num_threads", lambda: 4)
-    assert choose_workers(None, 8 * LEAST_TOKENS, CPU) == 4
-    assert choose_workers(None, 3 * LEAST_TOKENS, CPU) == 3
-    assert [choose_workers(None, tokens, CPU) for tokens in (2047, 2048)] == [1, 2]
-    assert choose_workers(None, 1, CPU) == 1
-    assert choose_workers(7, 1, CPU) == 7
-    assert choose_workers(None, 8 * LEAST_TOKENS, torch.device("cuda")) == 1
+    set_busy(monkeypatch, 0, 0, 0, 0)
+    with using_threads(4):
+        assert choose_workers(None, 4 * LEAST_TOKENS, CPU) == 4
+        assert choose_workers(None, 3 * LEAST_TOKENS, CPU) == 3
+        assert [choose_workers(None, tokens, CPU) for tokens in (1023, 1024)] == [1, 2]
+        assert choose_workers(None, 1, CPU) == 1
+        assert choose_workers(7, 1, CPU) == 7
+        assert choose_workers(None, 8 * LEAST_TOKENS, torch.device("cuda")) == 1
+
+
+def test_on_a_busy_machine_those_with_good_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_busy(monkeypatch, 100, 100, 0, 100)
+    with using_threads(4):
+        assert [choose_workers(None, count * GOOD_TOKENS, CPU) for count in (1, 2, 3, 4)] == [1, 2, 3, 4]
+    set_busy(monkeypatch, 100, 0, 0, 100)
+    with using_threads(4):
+        assert [choose_workers(None, count * LEAST_TOKENS, CPU) for count in (1, 2, 4, 6)] == [1, 2, 2, 3]
+
+
+class Clocks:
+    """A call takes half a second on the clock, and each part as many seconds of its thread as `computing` says."""
+
+    def __init__(self) -> None:
+        self.now, self.computing, self._own = 0.0, 0.0, threading.local()
+
+    def perf_counter(self) -> float:
+        self.now += 0.5
+        return self.now
+
+    def thread_time(self) -> float:
+        self._own.seconds = getattr(self._own, "seconds", 0.0) + self.computing
+        return self._own.seconds
+
+
+def test_one_after_the_other_where_that_takes_less_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two parts of a fifth of a second each take half a second at once: in turn, 0.4 s."""
+    clocks, calling = Clocks(), threading.get_ident()
+    monkeypatch.setattr(workers_module, "time", clocks)
+    workers, ways = Workers(2), []
+    for call in range(200):
+        clocks.computing = 0.2 if call < 100 else 0.3
+        threads = workers.map(lambda item: threading.get_ident(), [1, 2])
+        ways.append(threads == [calling, calling])
+    first, second = OBSERVED, OBSERVED + LEAST_TURNS - 1
+    assert ways[:second] == [False] * first + [True] * (LEAST_TURNS - 1)
+    assert ways[second : second + OBSERVED] == [False] * OBSERVED  # tried again: no better
+    assert all(ways[second + OBSERVED : 100])  # for twice as long now
+    assert not any(ways[-50:])  # once it was better, it stays
+
+
+def test_turns_change_no_bit(store: TokenStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings, found = SETTINGS.model_copy(update={"workers": 2, "steps": 4}), []
+    for ways in ([True] * 4, [False] * 4, [True, False, False, True]):
+        taken = iter(ways)
+        monkeypatch.setattr(Turns, "at_once", lambda _, taken=taken: next(taken))
+        training = make_training(store, settings)
+        training.go(settings, Progress())
+        assert next(taken, None) is None  # each update asked
+        found.append(model_weights(training.model))
+    assert all(torch.equal(weight, other[name]) for other in found[1:] for name, weight in found[0].items())
 
 
 @given(st.lists(st.integers(0, 19), min_size=1, max_size=9, unique=True), st.integers(1, 5))
@@ -153,12 +223,13 @@ def test_who_keeps_something_made_of_the_weights_sees_an_update(store: TokenStor
     assert all(weight._version > was for weight, was in zip(training.model.parameters(), before, strict=True))
 
 
-def test_a_training_has_the_threads_whose_cores_are_free(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(available.os, "sched_getaffinity", lambda _: {0, 2, 3}, raising=False)
-    for busy, free in (([0, 100, 0, 0], 3), ([100, 0, 0, 10], 2), ([60, 0, 0, 0], 2), ([100] * 4, 1)):
-        monkeypatch.setattr(available.psutil, "cpu_percent", lambda interval, percpu, busy=busy: busy)
+def test_threads_that_share_a_part_are_those_whose_cores_are_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    for busy, free in (([0, 0, 0], 3), ([100, 0, 10], 2), ([60, 0, 0], 2), ([100] * 3, 1)):
+        set_busy(monkeypatch, *busy)
         with using_threads(4):
             assert choose_threads(None, CPU) == free
+            assert choose_threads(None, CPU, workers=3) == max(free, 3)
+            assert choose_threads(None, CPU, workers=4) == 4  # each has a thread of its own, and waits once an update
         with using_threads(1):
             assert choose_threads(None, CPU) == 1
     assert choose_threads(3, CPU) == 3

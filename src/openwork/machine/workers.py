@@ -6,6 +6,7 @@ cores idle. Two threads that each compute half of the sentences wait once an upd
 share the weights; torch releases Python's lock while it computes.
 """
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager
@@ -18,30 +19,66 @@ from openwork.machine.available import free_cores
 T = TypeVar("T")
 R = TypeVar("R")
 
-LEAST_TOKENS = 1024  # of a worker's part; with fewer the cost per batch of a worker exceeds its gain
+LEAST_TOKENS = 512  # of a worker's part; with fewer the cost per batch of a worker exceeds its gain
+GOOD_TOKENS = 1024  # with fewer a core that another program has makes two workers slower than one
+OBSERVED = 8  # calls whose times are summed before they decide anything
+LEAST_TURNS, MOST_TURNS = 32, 512  # calls in turn until it is tried again whether all at once is faster
 
 
-def choose_threads(wanted: int | None, device: torch.device, processes: int = 1) -> int | None:
-    """`wanted`, or as many as torch has, at most the cores that are free now; None: torch's, for a GPU or processes.
+def choose_threads(wanted: int | None, device: torch.device, workers: int = 1, processes: int = 1) -> int | None:
+    """`wanted`, or as many as torch has; None: torch's, for a GPU or processes.
 
-    Sums depend on the number of threads, so a run keeps its own.
+    Threads that share a product wait for each other, and with a core that is taken two are slower than one: where a
+    worker would have several, they are at most as many as cores are free now. Sums depend on the number of threads, so
+    a run keeps its own.
     """
     threads = torch.get_num_threads()
     if wanted is not None or device.type != "cpu" or processes > 1:
         return wanted
-    return threads if threads == 1 else min(threads, free_cores())
+    return threads if threads <= workers else min(threads, max(workers, free_cores()))
 
 
 def choose_workers(wanted: int | None, tokens: int, device: torch.device, processes: int = 1) -> int:
     """`wanted`, or the number of threads, bounded by the tokens of a batch; one for a GPU, which is parallel itself.
 
-    They are those of all `processes` together.
+    Those whose parts would be small are only as many as cores are free now. They are those of all `processes` together.
     """
     if wanted is not None:
         return wanted
     if device.type != "cpu":
         return processes
-    return max(processes, min(processes * torch.get_num_threads(), tokens // LEAST_TOKENS))
+    threads = processes * torch.get_num_threads()
+    small, good = min(threads, tokens // LEAST_TOKENS), min(threads, tokens // GOOD_TOKENS)
+    return max(processes, min(small, max(good, free_cores())) if small > good else good)
+
+
+class Turns:
+    """Whether items are computed all at once or in turn, whichever takes less time at the moment.
+
+    Where other programs have the cores, threads that compute at once wait for them and for each other, and one after
+    the other is faster. The threads' own processor time says how long that would take, so that nothing is tried on an
+    idle machine. Once in turn, all at once is tried after some calls, which are more each time it fails.
+    """
+
+    def __init__(self) -> None:
+        self._calls, self._passed, self._computed = 0, 0.0, 0.0
+        self._in_turn, self._next = 0, LEAST_TURNS
+
+    def at_once(self) -> bool:
+        """For the next call."""
+        self._in_turn = max(0, self._in_turn - 1)
+        return self._in_turn == 0
+
+    def record(self, passed: float, computed: float) -> None:
+        """Seconds of a call all at once: on the clock, and of all its threads on a processor."""
+        self._calls, self._passed, self._computed = self._calls + 1, self._passed + passed, self._computed + computed
+        if self._calls < OBSERVED:
+            return
+        if self._computed < self._passed:
+            self._in_turn, self._next = self._next, min(2 * self._next, MOST_TURNS)
+        else:
+            self._next = LEAST_TURNS
+        self._calls, self._passed, self._computed = 0, 0.0, 0.0
 
 
 class Workers:
@@ -51,6 +88,7 @@ class Workers:
         self.count = count
         self._whole = torch.get_num_threads()
         self._each = max(1, self._whole // count)
+        self._turns = Turns()
         self._pool = None
         if count > 1:
             self._pool = ThreadPoolExecutor(count, "openwork", torch.set_num_threads, (self._each,))
@@ -77,8 +115,21 @@ class Workers:
             torch.set_num_threads(self._whole)
 
     def map(self, task: Callable[[T], R], items: Sequence[T]) -> list[R]:
-        """All results, in the order of the items."""
-        return list(self.in_turn(task, items))
+        """All results, in the order of the items; a task computes with as many threads whatever the others do."""
+        if self._pool is None or len(items) < 2 or self._each > 1:
+            return list(self.in_turn(task, items))
+        if not self._turns.at_once():
+            with using_threads(self._each):
+                return [task(item) for item in items]
+
+        def timed(item: T) -> tuple[R, float]:
+            before = time.thread_time()
+            return task(item), time.thread_time() - before
+
+        begin = time.perf_counter()
+        results = list(self._in_pool(self._pool, timed, items))
+        self._turns.record(time.perf_counter() - begin, sum(seconds for _, seconds in results))
+        return [result for result, _ in results]
 
 
 @contextmanager

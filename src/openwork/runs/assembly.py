@@ -79,12 +79,12 @@ def resolve_computing(
     known = before.training if before is not None else settings.training
     wanted = settings.training
     threads = wanted.threads or known.threads
-    if before is None:
-        threads = choose_threads(threads, device, processes.count)
-    precision = choose_precision(known.precision if wanted.precision == "auto" else wanted.precision, device)
     with using_threads(threads):
         chosen = choose_workers(wanted.workers or known.workers, settings.batches.tokens, device, processes.count)
     workers = 1 if settings.needs_whole_batches else chosen
+    if before is None:
+        threads = choose_threads(threads, device, workers, processes.count)
+    precision = choose_precision(known.precision if wanted.precision == "auto" else wanted.precision, device)
     decided = {"precision": precision, "workers": workers, "threads": threads}
     training = wanted.model_copy(update=processes.from_first(decided))
     return settings.model_copy(update={"training": training})

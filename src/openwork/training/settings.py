@@ -67,8 +67,8 @@ class TrainingSettings(Settings):
     )
     threads: ThreadCount | None = option(
         None,
-        "threads of a processor; by itself as many as there are cores that no other program uses when the run begins: "
-        "threads wait for the slowest, so with a core that is taken two are slower than one",
+        "threads of a processor; by itself as many as there are cores. Where several share a worker they wait for the "
+        "slowest: those are as many as there are cores that no other program uses when the run begins",
     )
     workers: ThreadCount | None = option(
         None,
