@@ -74,14 +74,14 @@ def bundle(tiny_bundle: Bundle, tmp_path_factory: pytest.TempPathFactory) -> str
     return str(folder)
 
 
-@pytest.mark.parametrize("place", range(10))
+# Every second place is enough for each run of all tests: these are seconds each.
+PLACES = [pytest.param(place, marks=[pytest.mark.long] * (place % 2)) for place in range(10)]
+
+
+@pytest.mark.parametrize("place", PLACES)
 def test_anywhere_in_a_short_command(place: int):
     count = calls("any", "config", "explain")
     is_heeded(driven("any", 1 + place * count // 10, "config", "explain"))
-
-
-# Every second place is enough for each run of all tests: these are seconds each, of a process that loads torch.
-PLACES = [pytest.param(place, marks=[pytest.mark.long] * (place % 2)) for place in range(10)]
 
 
 @pytest.mark.parametrize("place", PLACES)

@@ -47,7 +47,7 @@ class Counted(PreparedTransformer):
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(
     seeds=st.tuples(st.integers(0, 200), st.integers(0, 200)),
     ending=st.sampled_from([0.0, 0.4, 0.8]),

@@ -80,7 +80,7 @@ def records(folder: Path, kind: str) -> list[dict]:
     return [one for one in map(json.loads, lines) if one["kind"] == kind]
 
 
-@pytest.mark.parametrize("sharding", ["none", "optimiser", "full"])
+@pytest.mark.parametrize("sharding", ["none", pytest.param("optimiser", marks=pytest.mark.long), "full"])
 def test_two_processes_make_the_run_of_one(tmp_path: Path, alone: Path, sharding: str) -> None:
     out = tmp_path / "two"
     words = ("copy", *options(steps=12, sharding=sharding))
@@ -164,7 +164,9 @@ def test_kills_change_nothing(tmp_path: Path, way: str) -> None:
     assert difference(calm, disturbed) == 0.0
 
 
-@pytest.mark.parametrize(("rank", "sentence"), [(1, "process 1 of 2 has ended"), (0, "has ended")])
+@pytest.mark.parametrize(
+    ("rank", "sentence"), [pytest.param(1, "process 1 of 2 has ended", marks=pytest.mark.long), (0, "has ended")]
+)
 def test_the_end_of_one_is_that_of_all_within_half_a_minute(tmp_path: Path, rank: int, sentence: str) -> None:
     """Without torchrun, where the store of all is in the first process."""
     out = tmp_path / "run"

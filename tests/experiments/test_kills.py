@@ -105,7 +105,7 @@ def test_workers_end_with_the_process_that_started_them(tmp_path: Path):
 
 
 def test_ctrl_c_saves_and_the_same_command_goes_on(tmp_path: Path):
-    started, folder = begin(tmp_path, FACTORS.replace("updates = 4", "updates = 60"))
+    started, folder = begin(tmp_path, FACTORS.replace("updates = 4", "updates = 30"))
     process = started()
     wait_for(lambda: results(folder), process)
     os.killpg(process.pid, signal.SIGINT)

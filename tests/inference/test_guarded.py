@@ -106,7 +106,7 @@ def test_a_doubtful_translation_is_better_than_an_empty_one(tiny_bundle: Bundle)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, *[pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2)]])
 @pytest.mark.parametrize("placeholders", [0, 10])
 def test_an_address_comes_through_whether_or_not_the_model_knows_placeholders(placeholders: int, seed: int) -> None:
     """Of a model that has learnt nothing, and with pieces for placeholders that no training text had."""

@@ -20,6 +20,16 @@ pytestmark = pytest.mark.slow  # each example is a training of its own
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted((REPOSITORY / "examples").glob("*.toml"))
+# What is an option of the model or of the optimiser only: other tests train with each of them.
+LONG = (
+    "model-alibi",
+    "model-learned-positions",
+    "model-relative-positions",
+    "training-adafactor-r-drop",
+    "training-adagrad-rehearsal",
+    "training-cosine-adamw-ema",
+    "training-sgd-constant",
+)
 MARK = "#: openwork "
 
 
@@ -43,7 +53,9 @@ def commands(example: Path, out: Path, empty: Path) -> list[Command]:
     return [Command.of(line, out, empty) for line in lines if line.startswith(MARK)]
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "example", [pytest.param(one, marks=[pytest.mark.long] * (one.stem in LONG), id=one.stem) for one in EXAMPLES]
+)
 def test_example_runs(
     example: Path, call: Callable[..., Finished], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

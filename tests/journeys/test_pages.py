@@ -33,7 +33,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("page", HOW_TO)
+LONG = ("docs/look-inside.md", "docs/smaller.md")
+
+
+@pytest.mark.parametrize("page", [pytest.param(one, marks=[pytest.mark.long] * (one in LONG)) for one in HOW_TO])
 def test_the_commands_of_a_page_do_what_they_say(page: str, folder: Path, call: Callable[..., Finished]):
     commands = [Command.of(line) for block in shell_blocks(page) if block.reason is None for line in block.lines]
     if not any(words[0] == "train" and "en-de" in words for words in (command.words for command in commands)):

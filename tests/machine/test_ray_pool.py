@@ -71,6 +71,7 @@ def start_deadly() -> Callable[[int], int]:
     raise AssertionError
 
 
+@pytest.mark.long  # `make distributed` has it
 def test_workers_that_die_before_they_begin_end_the_run():
     with pytest.raises(OpenworkError, match="workers of Ray die at their start") as refused:
         list(RayPool(workers=1).run(start_deadly, [1]))

@@ -139,7 +139,14 @@ def test_options_that_contradict_each_other(options: dict[str, object], message:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("changes", [{}, {"cell": "gru", "attention": "general"}, {"attention": "none"}])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({}, marks=pytest.mark.long),
+        {"cell": "gru", "attention": "general"},
+        pytest.param({"attention": "none"}, marks=pytest.mark.long),
+    ],
+)
 def test_it_learns_to_reverse(changes: dict[str, object]) -> None:
     torch.manual_seed(1)
     settings = RecurrentSettings.model_validate({"width": 32, "dropout": 0.0, **changes})

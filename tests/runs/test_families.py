@@ -122,11 +122,8 @@ def made(settings: ModelSettings) -> Bundle:
 LONG = [
     name
     for name in MODELS
-    if (name not in KINDS and name != "transformer with options")
-    or (
-        name.endswith(", batch normalised")
-        and not name.startswith(("transformer", "decoder", "encoder classify", "vit"))
-    )
+    if name not in KINDS
+    or (name.endswith(", batch normalised") and not name.startswith(("transformer", "encoder classify", "vit")))
 ]
 
 

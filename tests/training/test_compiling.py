@@ -33,7 +33,8 @@ def is_the_same(report: dict) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("layout", ["padded", pytest.param("packed", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("layout", ["padded", "packed"])
 def test_what_is_traced_for_the_compiler_is_the_model(layout: str) -> None:
     report = trained("aot_eager", layout)  # all that a compiler is given, and no C++
     assert is_the_same(report)

@@ -54,6 +54,7 @@ OPTIMISERS: list[dict[str, object]] = [
     {"optimiser": "adafactor"},
 ]
 COMBINED: list[dict[str, object]] = [{"accumulate": 2}, {"workers": 2}]  # what the last of REPEATED has together
+PRECISE: list[dict[str, object]] = [{"precision": "bfloat16"}, {"r_drop": 2.0}]  # as the transformer's
 
 
 @pytest.mark.slow
@@ -64,7 +65,7 @@ COMBINED: list[dict[str, object]] = [{"accumulate": 2}, {"workers": 2}]  # what 
             family,
             changes,
             id=f"{name} {changes}",
-            marks=[pytest.mark.long] * (changes in OPTIMISERS + COMBINED and family is not MODEL),
+            marks=[pytest.mark.long] * (changes in OPTIMISERS + COMBINED + PRECISE and family is not MODEL),
         )
         for name, family in KINDS.items()
         for changes in REPEATED + OPTIMISERS

@@ -63,7 +63,9 @@ def test_every_rule_has_a_name_and_the_others_none() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("seed", "precision", "recall"), [(5, 0.99, 0.78), (6, 0.99, 0.78)])
+@pytest.mark.parametrize(
+    ("seed", "precision", "recall"), [(5, 0.99, 0.78), pytest.param(6, 0.99, 0.78, marks=pytest.mark.long)]
+)
 def test_planted_faults_are_left_out(
     openwork_data: Callable[[str], Path], tmp_path: Path, seed: int, precision: float, recall: float
 ) -> None:

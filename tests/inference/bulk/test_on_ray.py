@@ -112,6 +112,7 @@ def stopped_in_a_shard(out: Path, child: subprocess.Popen[bytes]) -> int:
     return found[0]
 
 
+@pytest.mark.long  # as a process's in test_run.py; `make distributed` has it
 def test_a_killed_worker_loses_nothing(bundle_folder: Path, shards: Path, tmp_path: Path):
     alone, out = tmp_path / "alone", tmp_path / "out"
     assert translate(bundle_folder, shards, alone).code == 0
