@@ -105,6 +105,13 @@ def test_what_cannot_be_prepared_computes_as_it_is() -> None:
     assert Engine(mixed, "float32").ready() is mixed
 
 
+def test_eight_bits_are_for_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Engine, "device", torch.device("cuda"))
+    with pytest.raises(UsageError, match="on a GPU") as refused:
+        Engine(model(), "int8")
+    assert refused.value.code == "U183" and "float16" in refused.value.hint
+
+
 @pytest.mark.parametrize("has", [False, has_narrow_kernels()])
 def test_bfloat16_is_not_packed_where_the_processor_cannot(monkeypatch: pytest.MonkeyPatch, has: bool) -> None:
     """The framework's packing breaks off there; its other kernels compute."""

@@ -1,6 +1,7 @@
 """Settings that nobody gave: chosen from the data, told, and overruled by whatever is given."""
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,17 +12,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from openwork.base.config import Layer, read_run
 from openwork.base.errors import UsageError
 from openwork.data.batching import BatchPlan, BatchSettings
 from openwork.data.corpora.catalogue import load
 from openwork.data.records import Pair
-from openwork.runs.file.automatic import SIZES, CorpusSize, choose, measure
+from openwork.machine import card as card_module
+from openwork.machine.card import Card, card_here
+from openwork.runs.file.automatic import SIZES, CorpusSize, choose, choose_for_tuning, measure
 from openwork.runs.file.resolve import resolve_layer, resolve_run
 from openwork.runs.preflight.coverage import unknown_ids
 from openwork.text.pair import train_pair
 from openwork.text.settings import TextSettings
+from training.cards import A100, GIB, H100, SMALL, be
 
 
 def test_measure_counts_pairs_and_characters_of_both_sides():
@@ -39,9 +44,10 @@ def corpus(pairs: int) -> CorpusSize:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("card", [None, H100, SMALL], ids=["processor", "H100", "6 GB"])
 @pytest.mark.parametrize("pairs", [10, 2_000, 29_000, 200_000, 5_000_000])
-def test_every_size_of_corpus_gives_a_run_that_builds(pairs):
-    sections, reasons = choose(corpus(pairs))
+def test_every_size_of_corpus_gives_a_run_that_builds(pairs: int, card: Card | None):
+    sections, reasons = choose(corpus(pairs), card=card)
     layer = Layer({"data": {"source": "a", "target": "b"}, **sections})
     settings = resolve_run(layer)
     training = settings.training
@@ -55,6 +61,33 @@ def test_more_pairs_never_give_a_smaller_vocabulary_or_more_dropout():
         assert smaller.pairs < larger.pairs
         assert smaller.vocabulary <= larger.vocabulary
         assert smaller.dropout >= larger.dropout
+
+
+def test_for_a_gpu_more_passes_and_of_the_largest_corpora_the_papers_base_model():
+    for pairs in (2_000, 200_000):
+        (ours, _), (theirs, said) = choose(corpus(pairs)), choose(corpus(pairs), card=A100)
+        assert [ours[key] for key in ("text", "batches", "model")] == [
+            theirs[key] for key in ("text", "batches", "model")
+        ]
+        assert theirs["training"]["steps"] == pytest.approx(2 * ours["training"]["steps"], abs=100)
+        assert any("for the GPU A100" in line for line in said)
+    for card, tokens in ((H100, 25_000), (SMALL, 12_288), (replace(SMALL, memory=GIB // 2), 2_048)):
+        sections, _ = choose(corpus(4_500_000), card=card)
+        assert sections["model"] == {"preset": "paper-base", "dropout": 0.1}
+        assert sections["batches"] == {"tokens": tokens} and sections["text"]["vocabulary_size"] == 32_000
+        tuning, _ = choose_for_tuning(corpus(4_500_000), card=card)
+        assert tuning["batches"] == {"tokens": tokens} and tuning["training"]["learning_rate"] == 7e-4 / 5
+
+
+def test_a_machine_without_a_gpu_chooses_as_a_processor(monkeypatch: pytest.MonkeyPatch):
+    assert card_here() is None
+    be(A100, monkeypatch)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert card_here() is A100
+    monkeypatch.delitem(sys.modules, "torch")  # not asked for a GPU that no driver is there for
+    monkeypatch.setattr(card_module, "DRIVERS", ())
+    monkeypatch.setenv("PATH", "")
+    assert card_here() is None
 
 
 def test_what_is_given_overrules_what_is_chosen():

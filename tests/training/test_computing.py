@@ -87,7 +87,7 @@ def test_batches_come_ahead_on_a_gpu_or_when_asked_for(tmp_path: Path, monkeypat
     entered = []
     monkeypatch.setattr(computing, "compiled_updates", lambda *given: entered.append(given) or _nothing())
     for device, compile_ in ((CPU, "auto"), (GPU, "off"), (CPU, "on"), (GPU, "auto")):
-        run = LoopState(SETTINGS.model_copy(update={"compile": compile_}), Progress(), [])
+        run = LoopState(SETTINGS.model_copy(update={"compile": compile_, "steps": 5_000}), Progress(), [])
         with prepared_stream(training.updater, training.stream, run, device, print):
             pass
     assert len(entered) == 2

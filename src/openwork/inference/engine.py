@@ -158,6 +158,13 @@ class Engine:
     def _precision(self, wanted: TranslationPrecision) -> ProductType:
         if self.is_prepared and wanted == "auto":
             return fastest(self._transformers[0])
+        if wanted == "int8" and self.device.type == "cuda":
+            raise UsageError(
+                "products of eight bits are for processors, and this translates on a GPU",
+                why="on a GPU searches compute in float16, bfloat16 or float32",
+                hint="--precision auto takes float16; an int8 bundle is read all the same",
+                code="U183",
+            )
         if wanted == "int8" and not (self.is_prepared and all("int8" in types_of(one) for one in self._transformers)):
             raise UsageError(
                 "there are no products of eight bits here",

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from openwork.base.config import Layer, build_section
+from openwork.base.messages import msg
 from openwork.base.toml import ValueOrigin
 from openwork.data.batching import BatchPlan, BatchSettings
 from openwork.data.pairs import training_pairs
 from openwork.data.records import Pair
 from openwork.data.settings import DataSettings
 from openwork.data.sources import nothing_to_train_on
+from openwork.machine.card import Card, card_here
 from openwork.runs.file.inheritance import read_tuning
 from openwork.runs.file.keys import section_of
 from openwork.text.pair import train_pair
@@ -36,6 +38,14 @@ class Size:
     peak: float  # learning rate
     passes: int  # epochs over the corpus, at least
 
+    def on(self, card: Card | None) -> "Size":
+        """The row for a training on a GPU, which makes an update in a fraction of the time; None: on a processor."""
+        if card is None:
+            return self
+        if self is SIZES[-1]:
+            return replace(LARGEST_ON_CARD, batch_tokens=card.training_tokens)
+        return replace(self, passes=CARD_PASSES * self.passes)
+
 
 CHOSEN = ValueOrigin("chosen from the size of the data")
 
@@ -48,6 +58,9 @@ SIZES = (
     Size(500_000, "small", 0.2, 8_000, 4096, 2e-3, 15),
     Size(float("inf"), "small", 0.1, 16_000, 4096, 1e-3, 6),
 )
+# The paper's base model, as in table 3. Its 100,000 updates were twenty passes over 4.5 million pairs.
+LARGEST_ON_CARD = Size(float("inf"), "paper-base", 0.1, 32_000, 25_000, 7e-4, 20)
+CARD_PASSES = 2  # times the table's: with so much dropout quality still rises (docs/speed.md, "Time to quality")
 FEWEST_STEPS, MOST_STEPS = 1_500, 100_000
 VALIDATIONS = 15
 MOST_GIVEN = 10**9  # more are refused when the settings are read
@@ -130,12 +143,14 @@ def choose(
     text: Mapping[str, Any] = _NOTHING,
     origins: Mapping[str, ValueOrigin] = _NOTHING,
     wanted: int | None = None,
+    card: Card | None = None,
 ) -> tuple[dict[str, dict[str, Any]], list[str]]:
     """Sections of a run file, and the reasons in words.
 
     `text`: the given keys of the section [text], and `origins` their places. `wanted`: the updates that the user wants.
+    `card`: the GPU that it is for; None: a processor.
     """
-    size = _size_of(corpus)
+    size = _size_of(corpus, card)
     chosen, reason = _choose_text(corpus, size, text)
     settings = build_section(TextSettings, "text", {**chosen, **text}, origins)
     a_pass = updates_a_pass(corpus, settings, BatchSettings(tokens=size.batch_tokens))
@@ -148,7 +163,9 @@ def choose(
         "training": {"schedule": "inverse-square-root", "learning_rate": size.peak, "steps": steps, **lengths},
         "decoding": {"beam": BEAM, "length_penalty": LENGTH_PENALTY},
     }
+    on_card = [msg(f"sizes and length are for the GPU {card.name}; for a processor they are smaller")] if card else []
     reasons = [
+        *on_card,
         f"{corpus.pairs:,} pairs: preset {size.preset} with dropout {size.dropout} (the fewer pairs, the smaller)",
         reason,
         f"length: {steps:,} updates of up to {size.batch_tokens:,} tokens, about {steps / a_pass:.0f} "
@@ -163,11 +180,12 @@ def choose_for_tuning(
     text: Mapping[str, Any] = _NOTHING,
     origins: Mapping[str, ValueOrigin] = _NOTHING,
     wanted: int | None = None,
+    card: Card | None = None,
 ) -> tuple[dict[str, dict[str, Any]], list[str]]:
     """The same for a training that starts from a bundle: shorter, and at lower rates that fall to zero."""
-    sections, reasons = choose(corpus, text, origins)
+    sections, reasons = choose(corpus, text, origins, card=card)
     steps = wanted or max(FEWEST_TUNING_STEPS, sections["training"]["steps"] // TUNING_SHARE)
-    rates = {"schedule": "linear", "learning_rate": _size_of(corpus).peak / TUNING_SHARE}
+    rates = {"schedule": "linear", "learning_rate": _size_of(corpus, card).peak / TUNING_SHARE}
     return {"batches": sections["batches"], "training": {**rates, "steps": steps, **tuning_lengths(steps)}}, [
         f"{corpus.pairs:,} pairs: {steps:,} updates, at a fifth of the rate of a training from nothing",
         "sizes, vocabulary and search are the bundle's",
@@ -175,8 +193,8 @@ def choose_for_tuning(
     ]
 
 
-def _size_of(corpus: CorpusSize) -> Size:
-    return next(size for size in SIZES if corpus.pairs <= size.pairs)
+def _size_of(corpus: CorpusSize, card: Card | None) -> Size:
+    return next(size for size in SIZES if corpus.pairs <= size.pairs).on(card)
 
 
 def _choose_text(corpus: CorpusSize, size: Size, given: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
@@ -226,7 +244,7 @@ def choose_layer(layer: Layer, report: Callable[[str], None]) -> Layer:
     steps = section_of(layer, "training").get("steps")
     wanted = steps if isinstance(steps, int) and 0 < steps <= MOST_GIVEN else None
     way = choose if read_tuning(layer).from_bundle is None else choose_for_tuning
-    chosen, reasons = way(corpus, section_of(layer, "text"), layer.origins, wanted)
+    chosen, reasons = way(corpus, section_of(layer, "text"), layer.origins, wanted, card_here())
     report("no run file, so these settings were chosen:")
     for reason in reasons:
         report(f"  {reason}")

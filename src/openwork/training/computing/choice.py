@@ -95,7 +95,8 @@ def prepared_stream(
     """The stream to train with while the block runs: layers compiled and batches ahead, as the settings want it."""
     ahead = run.settings.prefetch
     with ExitStack() as ways:
-        if wants_compiling(run.settings.compile, updater.model, device, captured=is_captured(updater, stream)):
+        updates, captured = run.settings.steps - run.progress.step, is_captured(updater, stream)
+        if wants_compiling(run.settings.compile, updater.model, device, captured=captured, updates=updates):
             ways.enter_context(compiled_updates(updater, stream, run.progress, report))
         yield ways.enter_context(prefetched(stream, AHEAD.get(device.type, 0) if ahead is None else ahead))
 
@@ -103,16 +104,19 @@ def prepared_stream(
 # Forms of one layer that are kept: kinds of layers times kinds of batches. The framework's own limit, 8, is soon
 # reached; beyond a limit it goes on without compiling.
 FORMS = 32
+WORTH_COMPILING = 2_000  # updates: a tenth of a second each, of which it saves a fifth, in 40 seconds
 
 
-def wants_compiling(wanted: str, model: SequenceModel, device: torch.device, *, captured: bool = False) -> bool:
+def wants_compiling(
+    wanted: str, model: SequenceModel, device: torch.device, *, captured: bool = False, updates: int = WORTH_COMPILING
+) -> bool:
     """What the setting means here: "auto" is for GPUs, where small operations cost more to call than to compute.
 
     Not for passes that are `captured`, of which nothing is called one by one: 42 seconds of compiling the paper's base
-    model made them 3 % faster (docs/speed.md). Never for batch norms: which positions are real is said around the
-    layers, where compiled code does not look.
+    model made them 3 % faster (docs/speed.md). Not for the last `updates` of a run, where they are few. Never for batch
+    norms: which positions are real is said around the layers, where compiled code does not look.
     """
-    is_worthwhile = wanted == "auto" and device.type == "cuda" and not captured
+    is_worthwhile = wanted == "auto" and device.type == "cuda" and not captured and updates >= WORTH_COMPILING
     return (wanted == "on" or is_worthwhile) and not has_batch_norms(model)
 
 
@@ -150,6 +154,7 @@ def compiled_updates(
     Whether it works depends on the machine (a C++ compiler, headers, a cache that can be written), so the gradients of
     the first batch are computed for rehearsal.
     """
+    report("compiling the layers, for which the first update waits")
     with compiled_layers(updater.copy.model, backend):
         problem = _problem(updater, stream.next(Progress(epoch=progress.epoch, batch=progress.batch)))
         if problem is None:
