@@ -28,7 +28,8 @@ from torch.profiler import ProfilerActivity, profile
 
 sys.path.insert(0, str(Path(__file__).parent))
 from gpu_equality import differences
-from gpu_huggingface import NOTE, MarianUpdates, is_installed, timed
+from gpu_huggingface import NOTE, MarianUpdates, cudnn_attention, is_installed, timed
+from gpu_huggingface import WAYS as THEIR_WAYS
 from gpu_translating import translating
 
 from machine import describe_machine
@@ -57,6 +58,7 @@ WAYS = {
     "packed, compiled": TrainingSettings(layout="packed", compile="on"),
 }
 WANTED = {"paper-base": 0.3, "paper-big": 0.5}  # share of the matrix rate that the project wants
+GROWTH = {"cuda": (2_048, 4_096, 8_192, 50_000)}
 PROFILED, MOST_KERNELS = 3, 30  # updates, and kernels that are listed
 BATCHES = 40  # of the corpus that is made up: its epochs differ, but their batches soon have no new shapes
 
@@ -252,10 +254,13 @@ def training(options: Options) -> dict[str, Any]:
                     print(
                         f"{shape}, {way}, round {turn + 1}: {speed:,} target tokens/s, {100 * share:.1f} % of the rate"
                     )
-                if is_installed():
-                    theirs = train_marian(shape, store, options)
-                    found[shape].setdefault("Hugging Face", []).append(theirs)
-                    print(f"{shape}, Hugging Face, round {turn + 1}: {theirs['target_tokens_per_second']:,} a second")
+                for name, by_cudnn in THEIR_WAYS.items() if is_installed() else ():
+                    if by_cudnn and options.device.type != "cuda":
+                        continue
+                    with cudnn_attention(by_cudnn):
+                        theirs = train_marian(shape, store, options)
+                    found[shape].setdefault(name, []).append(theirs)
+                    print(f"{shape}, {name}, round {turn + 1}: {theirs['target_tokens_per_second']:,} a second")
         found["growth"] = {tokens: of_size(tokens, store, options, rate) for tokens in options.growth}
     return found
 
@@ -276,7 +281,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--ways", nargs="+", default=list(WAYS), choices=list(WAYS))
     parser.add_argument("--tokens", type=int, default=25_000, help="of a batch, on its longer side")
     parser.add_argument(
-        "--growth", type=int, nargs="*", default=[], help="further sizes of batches for the first shape"
+        "--growth", type=int, nargs="*", help="further sizes of batches for the first shape; on a GPU four by default"
     )
     parser.add_argument("--profile", action="store_true", help="also list the kernels of an update")
     parser.add_argument("--updates", type=int, default=40)
@@ -287,9 +292,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--sentences", type=Path, help="what to translate, one a line")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args(arguments)
+    growth = given.growth if given.growth is not None else GROWTH.get(given.device, ())
     options = Options(
         torch.device(given.device), given.precision, given.shapes, given.ways, given.tokens, given.updates,
-        given.vocabulary, given.rounds, given.store, tuple(given.growth), given.profile,
+        given.vocabulary, given.rounds, given.store, tuple(growth), given.profile,
     )  # fmt: skip
     choose_device()  # on a GPU it also turns off what is slow there
     choose_products(options.precision, options.device)

@@ -1,7 +1,8 @@
 """Hugging Face's Marian model of the same sizes, trained on the same batches on a GPU."""
 
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -13,7 +14,22 @@ from openwork.training.batches.batch import BatchStream, TensorBatch
 from openwork.training.progress import Progress
 
 SMOOTHING = 0.1
-NOTE = "MarianMTModel: padded, autocast, fused AdamW, no attention by cuDNN, which is slower"
+NOTE = "MarianMTModel: padded, autocast, fused AdamW"
+WAYS = {
+    "Hugging Face": False,
+    "Hugging Face, attention by cuDNN": True,
+}  # the second as the framework chooses by itself
+
+
+@contextmanager
+def cudnn_attention(wanted: bool) -> Iterator[None]:
+    """While the block runs, whether the framework may leave attention to cuDNN, which plans anew for each shape."""
+    before = torch.backends.cuda.cudnn_sdp_enabled()
+    torch.backends.cuda.enable_cudnn_sdp(wanted)
+    try:
+        yield
+    finally:
+        torch.backends.cuda.enable_cudnn_sdp(before)
 
 
 def is_installed() -> bool:

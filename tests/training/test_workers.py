@@ -107,11 +107,13 @@ def test_one_after_the_other_where_that_takes_less_time(monkeypatch: pytest.Monk
     """Two parts of a fifth of a second each take half a second at once: in turn, 0.4 s."""
     clocks, calling = Clocks(), threading.get_ident()
     monkeypatch.setattr(workers_module, "time", clocks)
-    workers, ways = Workers(2), []
-    for call in range(200):
-        clocks.computing = 0.2 if call < 100 else 0.3
-        threads = workers.map(lambda item: threading.get_ident(), [1, 2])
-        ways.append(threads == [calling, calling])
+    ways = []
+    with using_threads(2):
+        workers = Workers(2)
+        for call in range(200):
+            clocks.computing = 0.2 if call < 100 else 0.3
+            threads = workers.map(lambda item: threading.get_ident(), [1, 2])
+            ways.append(threads == [calling, calling])
     first, second = OBSERVED, OBSERVED + LEAST_TURNS - 1
     assert ways[:second] == [False] * first + [True] * (LEAST_TURNS - 1)
     assert ways[second : second + OBSERVED] == [False] * OBSERVED  # tried again: no better
@@ -124,8 +126,9 @@ def test_turns_change_no_bit(store: TokenStore, monkeypatch: pytest.MonkeyPatch)
     for ways in ([True] * 4, [False] * 4, [True, False, False, True]):
         taken = iter(ways)
         monkeypatch.setattr(Turns, "at_once", lambda _, taken=taken: next(taken))
-        training = make_training(store, settings)
-        training.go(settings, Progress())
+        with using_threads(2):
+            training = make_training(store, settings)
+            training.go(settings, Progress())
         assert next(taken, None) is None  # each update asked
         found.append(model_weights(training.model))
     assert all(torch.equal(weight, other[name]) for other in found[1:] for name, weight in found[0].items())

@@ -95,7 +95,7 @@ def prepared_stream(
     """The stream to train with while the block runs: layers compiled and batches ahead, as the settings want it."""
     ahead = run.settings.prefetch
     with ExitStack() as ways:
-        updates, captured = run.settings.steps - run.progress.step, is_captured(updater, stream)
+        updates, captured = run.settings.steps, is_captured(updater, stream)
         if wants_compiling(run.settings.compile, updater.model, device, captured=captured, updates=updates):
             ways.enter_context(compiled_updates(updater, stream, run.progress, report))
         yield ways.enter_context(prefetched(stream, AHEAD.get(device.type, 0) if ahead is None else ahead))
@@ -113,8 +113,9 @@ def wants_compiling(
     """What the setting means here: "auto" is for GPUs, where small operations cost more to call than to compute.
 
     Not for passes that are `captured`, of which nothing is called one by one: 42 seconds of compiling the paper's base
-    model made them 3 % faster (docs/speed.md). Not for the last `updates` of a run, where they are few. Never for batch
-    norms: which positions are real is said around the layers, where compiled code does not look.
+    model made them 3 % faster (docs/speed.md). Not for a run of few `updates` in all; by those that are left, a
+    continued run would draw other numbers than one without interruption. Never for batch norms: which positions are
+    real is said around the layers, where compiled code does not look.
     """
     is_worthwhile = wanted == "auto" and device.type == "cuda" and not captured and updates >= WORTH_COMPILING
     return (wanted == "on" or is_worthwhile) and not has_batch_norms(model)
