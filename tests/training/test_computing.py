@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from openwork.machine.device import choose_device, choose_products
+from openwork.machine.workers import using_threads
 from openwork.models.build import build_model
 from openwork.runs.assembly import resolve_computing
 from openwork.training.batches.batch import PrefetchedStream, to_tensors
@@ -69,11 +70,11 @@ def test_attention_on_a_gpu_is_not_left_to_cudnn(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.slow
-def test_threads_share_a_batch_unless_it_must_stay_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch, "get_num_threads", lambda: 4)
+def test_threads_share_a_batch_unless_it_must_stay_whole() -> None:
     for normalisation, workers in (("layer", 4), ("batch", 1)):
         run = settings(f"model.normalisation={normalisation}", "batches.tokens=8192")
-        assert resolve_computing(run, None, CPU).training.workers == workers
+        with using_threads(4):
+            assert resolve_computing(run, None, CPU).training.workers == workers
 
 
 def test_batches_come_ahead_on_a_gpu_or_when_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
