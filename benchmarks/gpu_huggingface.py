@@ -15,10 +15,8 @@ from openwork.training.progress import Progress
 
 SMOOTHING = 0.1
 NOTE = "MarianMTModel: padded, autocast, fused AdamW"
-WAYS = {
-    "Hugging Face": False,
-    "Hugging Face, attention by cuDNN": True,
-}  # the second as the framework chooses by itself
+# Whether attention is left to cuDNN, as the framework does by itself.
+WAYS = {"Hugging Face": False, "Hugging Face, attention by cuDNN": True}
 
 
 @contextmanager

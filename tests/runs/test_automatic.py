@@ -80,6 +80,7 @@ def test_for_a_gpu_more_passes_and_of_the_largest_corpora_the_papers_base_model(
 
 
 def test_a_machine_without_a_gpu_chooses_as_a_processor(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert card_here() is None
     be(A100, monkeypatch)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)

@@ -13,11 +13,11 @@ from openwork.data.store import TokenStore
 from openwork.machine import available
 from openwork.machine import workers as workers_module
 from openwork.machine.workers import (
+    FEWEST_SINGLE,
     GOOD_TOKENS,
     LEAST_TOKENS,
-    LEAST_TURNS,
     OBSERVED,
-    Turns,
+    Load,
     Workers,
     choose_threads,
     choose_workers,
@@ -103,8 +103,8 @@ class Clocks:
         return self._own.seconds
 
 
-def test_one_after_the_other_where_that_takes_less_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two parts of a fifth of a second each take half a second at once: in turn, 0.4 s."""
+def test_one_by_one_where_that_takes_less_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two parts of a fifth of a second each take half a second at once: one by one, 0.4 s."""
     clocks, calling = Clocks(), threading.get_ident()
     monkeypatch.setattr(workers_module, "time", clocks)
     ways = []
@@ -114,18 +114,18 @@ def test_one_after_the_other_where_that_takes_less_time(monkeypatch: pytest.Monk
             clocks.computing = 0.2 if call < 100 else 0.3
             threads = workers.map(lambda item: threading.get_ident(), [1, 2])
             ways.append(threads == [calling, calling])
-    first, second = OBSERVED, OBSERVED + LEAST_TURNS - 1
-    assert ways[:second] == [False] * first + [True] * (LEAST_TURNS - 1)
+    first, second = OBSERVED, OBSERVED + FEWEST_SINGLE - 1
+    assert ways[:second] == [False] * first + [True] * (FEWEST_SINGLE - 1)
     assert ways[second : second + OBSERVED] == [False] * OBSERVED  # tried again: no better
     assert all(ways[second + OBSERVED : 100])  # for twice as long now
     assert not any(ways[-50:])  # once it was better, it stays
 
 
-def test_turns_change_no_bit(store: TokenStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_at_once_or_one_by_one_changes_no_bit(store: TokenStore, monkeypatch: pytest.MonkeyPatch) -> None:
     settings, found = SETTINGS.model_copy(update={"workers": 2, "steps": 4}), []
     for ways in ([True] * 4, [False] * 4, [True, False, False, True]):
         taken = iter(ways)
-        monkeypatch.setattr(Turns, "at_once", lambda _, taken=taken: next(taken))
+        monkeypatch.setattr(Load, "at_once", lambda _, taken=taken: next(taken))
         with using_threads(2):
             training = make_training(store, settings)
             training.go(settings, Progress())

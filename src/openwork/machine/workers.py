@@ -22,7 +22,7 @@ R = TypeVar("R")
 LEAST_TOKENS = 512  # of a worker's part; with fewer the cost per batch of a worker exceeds its gain
 GOOD_TOKENS = 1024  # with fewer a core that another program has makes two workers slower than one
 OBSERVED = 8  # calls whose times are summed before they decide anything
-LEAST_TURNS, MOST_TURNS = 32, 512  # calls in turn until it is tried again whether all at once is faster
+FEWEST_SINGLE, MOST_SINGLE = 32, 512  # calls one by one until it is tried again whether all at once is faster
 
 
 def choose_threads(wanted: int | None, device: torch.device, workers: int = 1, processes: int = 1) -> int | None:
@@ -52,22 +52,22 @@ def choose_workers(wanted: int | None, tokens: int, device: torch.device, proces
     return max(processes, min(small, max(good, free_cores())) if small > good else good)
 
 
-class Turns:
-    """Whether items are computed all at once or in turn, whichever takes less time at the moment.
+class Load:
+    """Whether items are computed all at once or one by one, whichever takes less time at the moment.
 
-    Where other programs have the cores, threads that compute at once wait for them and for each other, and one after
-    the other is faster. The threads' own processor time says how long that would take, so that nothing is tried on an
-    idle machine. Once in turn, all at once is tried after some calls, which are more each time it fails.
+    Where other programs have the cores, threads that compute at once wait for them and for each other, and one by one
+    is faster. The threads' own processor time says how long that would take, so that nothing is tried on an
+    idle machine. Once one by one, all at once is tried after some calls, which are more each time it fails.
     """
 
     def __init__(self) -> None:
         self._calls, self._passed, self._computed = 0, 0.0, 0.0
-        self._in_turn, self._next = 0, LEAST_TURNS
+        self._single, self._next = 0, FEWEST_SINGLE
 
     def at_once(self) -> bool:
         """For the next call."""
-        self._in_turn = max(0, self._in_turn - 1)
-        return self._in_turn == 0
+        self._single = max(0, self._single - 1)
+        return self._single == 0
 
     def record(self, passed: float, computed: float) -> None:
         """Seconds of a call all at once: on the clock, and of all its threads on a processor."""
@@ -75,9 +75,9 @@ class Turns:
         if self._calls < OBSERVED:
             return
         if self._computed < self._passed:
-            self._in_turn, self._next = self._next, min(2 * self._next, MOST_TURNS)
+            self._single, self._next = self._next, min(2 * self._next, MOST_SINGLE)
         else:
-            self._next = LEAST_TURNS
+            self._next = FEWEST_SINGLE
         self._calls, self._passed, self._computed = 0, 0.0, 0.0
 
 
@@ -88,7 +88,7 @@ class Workers:
         self.count = count
         self._whole = torch.get_num_threads()
         self._each = max(1, self._whole // count)
-        self._turns = Turns()
+        self._load = Load()
         self._pool = None
         if count > 1:
             self._pool = ThreadPoolExecutor(count, "openwork", torch.set_num_threads, (self._each,))
@@ -118,7 +118,7 @@ class Workers:
         """All results, in the order of the items; a task computes with as many threads whatever the others do."""
         if self._pool is None or len(items) < 2 or self._each > 1:
             return list(self.in_turn(task, items))
-        if not self._turns.at_once():
+        if not self._load.at_once():
             with using_threads(self._each):
                 return [task(item) for item in items]
 
@@ -128,7 +128,7 @@ class Workers:
 
         begin = time.perf_counter()
         results = list(self._in_pool(self._pool, timed, items))
-        self._turns.record(time.perf_counter() - begin, sum(seconds for _, seconds in results))
+        self._load.record(time.perf_counter() - begin, sum(seconds for _, seconds in results))
         return [result for result, _ in results]
 
 
