@@ -1,11 +1,12 @@
 """Corpora by name: built-in ones, and Multi30k from a folder, a cache, or its origin."""
 
+import dataclasses
 import gzip
 import hashlib
 import io
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from openwork.data.corpora import catalogue as corpora
 from openwork.data.corpora import download, parallel
 from openwork.data.corpora.catalogue import CORPORA, find, load
 from openwork.data.corpora.corpus import split_of
+from openwork.data.records import Pair
 
 SIZES = {"train": 29_000, "valid": 1_014, "test": 1_000}
 
@@ -47,6 +49,21 @@ def test_built_in_corpora_have_every_role_and_any_size(name: str) -> None:
         assert len(list(load(name, split, count=30))) == 30
     assert len(list(load(name, "valid"))) >= 500
     assert list(load(name, "train", count=10, seed=1)) != list(load(name, "train", count=10, seed=2))
+
+
+@pytest.mark.parametrize(("kept", "times"), [(3, 1), (2, 2)])
+def test_generated_pairs_stay_in_memory_up_to_a_number(monkeypatch: pytest.MonkeyPatch, kept: int, times: int) -> None:
+    made: list[int] = []
+
+    def generate(split: str, count: int, seed: int) -> Iterator[Pair]:
+        made.append(count)
+        return (Pair(f"{split} {number}", str(seed)) for number in range(count))
+
+    monkeypatch.setattr(corpora, "KEPT", kept)
+    monkeypatch.setitem(CORPORA, "copy", dataclasses.replace(CORPORA["copy"], generate=generate))
+    first, again = (list(load("copy", "train", count=3, seed=7)) for _ in range(2))
+    assert first == again == [Pair("train 0", "7"), Pair("train 1", "7"), Pair("train 2", "7")]
+    assert made == [3] * times
 
 
 def test_multi30k_has_every_direction() -> None:

@@ -2,7 +2,9 @@
 
 from typing import Any
 
+from openwork.nn.kernels.native.norm import DroppedSum, NormOfSum
 from openwork.training.computing.time_division import (
+    COMPILED,
     DATA,
     GROUPS,
     LOSS,
@@ -53,6 +55,19 @@ def test_where_two_threads_compute_the_moment_is_divided():
     # 1-3 products alone, 3-5 both (1 second each), 5-7 softmax alone
     assert spent(division) == {"matrix products": 3, "softmax and loss": 3, REST: 4}
     assert division.threads == 8 / 6
+
+
+def test_a_compiled_norm_is_a_norm_though_no_module_calls_it():
+    division = divide(
+        [
+            event(UPDATE, 0, 10),
+            event("NormOfSum", 1, 3),
+            event("NormOfSumBackward", 4, 5),
+            event("DroppedSum", 6, 9),
+        ]
+    )
+    assert spent(division) == {"normalisation": 3, "dropout": 3, REST: 4}
+    assert set(COMPILED) == {NormOfSum.__name__, DroppedSum.__name__}
 
 
 def test_the_place_of_a_module_decides_for_what_has_no_name_of_its_own():

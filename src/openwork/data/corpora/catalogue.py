@@ -1,7 +1,8 @@
 """Corpora by name: one table, one way to read any of them, and the list that `openwork data list` shows."""
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,9 @@ CORPORA: dict[str, NamedCorpus] = {
     **spoken_questions.CORPORA,
 }
 
+KEPT = 200_000
+"""The most generated pairs that stay in memory, some 45 MB: a run reads its corpus four times."""
+
 
 def load(
     name: str, split: str, folder: Path | None = None, *, count: int | None = None, seed: int = 0
@@ -75,12 +79,20 @@ def load(
     for own, role, size in zip(corpus.names, ROLES, corpus.pairs, strict=True):
         if split in (role, own):
             if corpus.generate is not None:
-                return corpus.generate(own, count if count is not None else size or 0, seed)
+                wanted = count if count is not None else size or 0
+                if wanted <= KEPT:
+                    return iter(_kept(corpus.generate, own, wanted, seed))
+                return corpus.generate(own, wanted, seed)
             return islice(corpus.read(own, folder), count)
     choices = dict.fromkeys([*ROLES, *corpus.names])
     raise DataError(
         f"{split}: the corpus {name} has no such split", hint=f"choose from {', '.join(choices)}", code="D016"
     )
+
+
+@lru_cache(maxsize=2)
+def _kept(generate: Callable[[str, int, int], Iterator[Pair]], split: str, count: int, seed: int) -> tuple[Pair, ...]:
+    return tuple(generate(split, count, seed))
 
 
 def fetch(name: str, folder: Path | None = None, progress: Progress = silent) -> None:

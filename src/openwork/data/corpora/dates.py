@@ -172,9 +172,10 @@ def ambiguous_formats() -> frozenset[tuple[str, str]]:
     return frozenset(key for key, expressions in written.items() if not expressions.isdisjoint(contested))
 
 
-def _days(form: DateFormat) -> Iterator[tuple[date, str]]:
+@cache
+def _days(form: DateFormat) -> tuple[tuple[date, str], ...]:
     """Each day of a leap year and its expression, with a placeholder for the name of the weekday."""
-    return ((day, form.write(day.year, day.month, day.day, _WEEKDAY)) for day in _LEAP_YEAR)
+    return tuple((day, form.write(day.year, day.month, day.day, _WEEKDAY)) for day in _LEAP_YEAR)
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,11 @@ OPERATORS: dict[Group, tuple[str, ...]] = {
         "linalg_vector_norm", "lerp_",
     ),
 }  # fmt: skip
-_NAMED: dict[str, Group] = {f"aten::{name}": group for group, names in OPERATORS.items() for name in names}
+COMPILED: dict[str, Group] = {"NormOfSum": "normalisation", "DroppedSum": "dropout"}  # in no module of their own
+_NAMED: dict[str, Group] = {
+    **{f"aten::{name}": group for group, names in OPERATORS.items() for name in names},
+    **{f"{name}{which}": group for name, group in COMPILED.items() for which in ("", "Backward")},
+}
 _PRODUCTS = frozenset(f"aten::{name}" for name in PRODUCTS)
 _COPIES = frozenset(f"aten::{name}" for name in OPERATORS["copies and casts"])
 
