@@ -286,10 +286,10 @@ def _partial_prefix(name: str) -> str:
 def _tidy(place: Path, name: str) -> None:
     """Removes the partial files of this name that killed processes left."""
     prefix = _partial_prefix(name)
-    for other in place.iterdir():
-        found = _PARTIAL_NAME.fullmatch(other.name)
-        if found and other.name.startswith(prefix) and not _is_running(int(found[1])):
-            remove(other)
+    for other in os.listdir(place):  # names alone: a folder may have thousands of files, each of which is written so
+        found = _PARTIAL_NAME.fullmatch(other) if other.startswith(prefix) else None
+        if found and not _is_running(int(found[1])):
+            remove(place / other)
 
 
 def _is_running(process: int) -> bool:
