@@ -66,9 +66,9 @@ def test_what_is_not_given_is_asked_for(call: Call, teacher_folder: Path, pair_f
 
 
 def test_teachers_are_for_models_that_translate(
-    call: Call, teacher_folder: Path, pair_files: tuple[Path, Path]
+    call: Call, teacher_folder: Path, pair_files: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    run = ["train", "--source", pair_files[0], "--target", pair_files[1], "--out", "out", "--set"]
+    run = ["train", "--source", pair_files[0], "--target", pair_files[1], "--out", tmp_path / "out", "--set"]
     teacher = f"distillation.teachers=['{teacher_folder}']"
     one_side = ["--set", "data.side=target", "--set", "model.kind=decoder", "--set", "training.metric=loss"]
     told(call(*run, teacher, *one_side), 3, "distillation.teachers are for models that translate")
