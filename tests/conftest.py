@@ -23,7 +23,7 @@ os.environ["OPENWORK_LANG"] = "en"
 # No test may depend on a network; a library that would fetch something fails at once.
 os.environ["HF_HUB_OFFLINE"] = "1"
 
-# No test cuts the power, and the wait for the disk was a tenth of the time. Programs that tests start do wait.
+# No test cuts the power, and the wait for the disk was a tenth of what was measured. Programs that tests start do wait.
 os.fsync = lambda fd: None
 
 settings.register_profile("here", deadline=None)
