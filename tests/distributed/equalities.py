@@ -58,8 +58,11 @@ CASES = [
     Case("R-Drop", MODEL, {"r_drop": 1.0}),
     Case("groups of layers", MODEL, {"layer_groups": ("decoder",), "layer_decay": 2.0, "unfreeze_every": 3}),
     Case("groups, all divided", MODEL, {"layer_groups": ("decoder",), "unfreeze_every": 3, "sharding": "full"}),
-    *(Case(name, MODEL, {"optimiser": name}) for name in ("sgd", "adagrad", "adafactor")),
-    *(Case(f"{name} divided", MODEL, {"optimiser": name, "sharding": "optimiser"}) for name in ("sgd", "adafactor")),
+    *(Case(name, MODEL, {"optimiser": name}) for name in ("sgd", "adagrad", "adafactor", "muon")),
+    *(
+        Case(f"{name} divided", MODEL, {"optimiser": name, "sharding": "optimiser"})
+        for name in ("sgd", "adafactor", "muon")
+    ),
     *(Case(f"{name}, all divided", MODEL, {"optimiser": name, "sharding": "full"}) for name in ("sgd", "adagrad")),
     # a bias before a batch norm has no gradient but rounding, which Adam would make large
     Case("batch normalisation", still(BATCH_NORMALISED), {"optimiser": "sgd"}),

@@ -87,6 +87,7 @@ CASES = {
     "training.beta2": ("0.8", "training.optimiser=adafactor", "training.optimiser=adam"),
     "training.epsilon": ("1e-8", "training.optimiser=sgd", "training.optimiser=adagrad"),
     "training.average": ("3", "training.validate_every=50_000", "training.validate_every=40_000"),
+    "training.matrix_rate": ("3.0", "training.optimiser=adam", "training.optimiser=muon"),
     "training.momentum": ("0.8", "training.optimiser=adam", "training.optimiser=sgd"),
     "training.mask_share": ("0.3", "model.width=64", "model.kind=encoder model.task=fill training.metric=loss"),
     "training.mask_whole_words": ("true", "model.width=64", "model.kind=encoder model.task=fill training.metric=loss"),

@@ -46,6 +46,8 @@ BY_HAND = {
     "adagrad": ({}, [1.9, 1.829289]),
     # The step is the rate times the weight's size, in the direction of 0.5 / sqrt(0.25): 2 - 0.2; 1.8 - 0.18
     "adafactor": ({}, [1.8, 1.62]),
+    # Adam's, for no weight here is a linear layer's (test_muon.py has those)
+    "muon": ({}, [1.9, 1.8]),
 }
 REMEMBERED = {
     "adam": {"step", "exp_avg", "exp_avg_sq"},
@@ -53,6 +55,7 @@ REMEMBERED = {
     "sgd": {"momentum_buffer"},
     "adagrad": {"step", "sum"},
     "adafactor": {"step", "row_var", "col_var"},
+    "muon": {"step", "exp_avg", "exp_avg_sq"},
 }
 
 

@@ -63,6 +63,7 @@ def test_more_processes_than_weights_cannot_share_an_optimiser() -> None:
         (RECURRENT, {}, "only Transformers"),
         (BATCH_NORMALISED, {}, "batch normalisation"),
         (MODEL, {"optimiser": "adafactor"}, "adafactor"),
+        (MODEL, {"optimiser": "muon"}, "muon"),
     ],
 )
 def test_what_cannot_be_divided_is_refused(model: ModelSettings, changes: dict[str, Any], why: str) -> None:

@@ -17,8 +17,9 @@ P100 = 9.5e12
 
 NARROW = 2  # bytes of a bfloat16
 UNITS = ((1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB"), (1e15, "PB"), (1e18, "EB"))
-# Numbers that an optimiser keeps for each weight; adafactor's rows and columns are too few to count.
-KEPT = {"adam": 2, "adamw": 2, "sgd": 1, "adagrad": 1, "adafactor": 0}
+# Numbers that an optimiser keeps for each weight, at most (muon one for matrices); adafactor's rows and columns are too
+# few to count.
+KEPT = {"adam": 2, "adamw": 2, "sgd": 1, "adagrad": 1, "adafactor": 0, "muon": 2}
 
 
 @dataclass(frozen=True)

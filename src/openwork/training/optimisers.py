@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from openwork.training.muon import Muon, divide
 from openwork.training.settings import TrainingSettings
 from openwork.training.trained_weights import group_layers
 
@@ -34,6 +35,8 @@ OPTIMISERS: dict[str, Make] = {
     "adagrad": lambda weights, s: torch.optim.Adagrad(weights, 0.0, eps=s.epsilon),
     # Squares kept as one number a row and a column (Shazeer and Stern 2018); the rate is relative to the weights.
     "adafactor": lambda weights, s: torch.optim.Adafactor(weights, 0.0),
+    # Orthogonal steps for matrices of linear layers, Adam for the rest (Jordan et al. 2024).
+    "muon": lambda weights, s: Muon(weights, (s.beta1, s.beta2), s.epsilon, s.matrix_rate),
 }
 
 KEPT_FROM_COMPILER = "__dynamo_disable"  # an attribute: what to call instead of a function that is not to be compiled
@@ -49,10 +52,17 @@ def make_optimiser(
     grouped = [[weight for weight in weights if mine is None or id(weight) in mine] for weights in grouped]
     learning = [(number, weights) for number, weights in enumerate(grouped) if weights]
     groups = [{"params": weights, SCALE: settings.layer_decay**-number} for number, weights in learning]
+    if settings.optimiser == "muon":
+        groups = divide(groups, model)
     add_group = inspect.unwrap(torch.optim.Optimizer.add_param_group)
     if not hasattr(add_group, KEPT_FROM_COMPILER):
         setattr(add_group, KEPT_FROM_COMPILER, add_group)
     return OPTIMISERS[settings.optimiser](groups, settings)
+
+
+def leaves_out_steps(optimiser: torch.optim.Optimizer) -> bool:
+    """Whether it finds out on the device, by `found_inf`, that a step is to be left out."""
+    return bool(optimiser.defaults.get("fused")) and not isinstance(optimiser, Muon)
 
 
 def take_step(optimiser: torch.optim.Optimizer) -> None:

@@ -16,7 +16,7 @@ Factor = Annotated[float, Field(gt=0, le=FACTOR)]
 Weight = Annotated[float, Field(ge=0, le=FACTOR)]
 ThreadCount = Annotated[int, Field(ge=1, le=THREADS)]
 
-OptimiserName = Literal["adam", "adamw", "sgd", "adagrad", "adafactor"]
+OptimiserName = Literal["adam", "adamw", "sgd", "adagrad", "adafactor", "muon"]
 
 
 class TrainingSettings(Settings):
@@ -48,13 +48,15 @@ class TrainingSettings(Settings):
         0, "updates after which one more of layer_groups begins to learn; 0: all from the first"
     )
     optimiser: OptimiserName = option(
-        "adam", "adam is the paper's; the rate of adafactor is relative to the weights' size"
+        "adam",
+        "adam is the paper's; muon learns more from each update; adafactor's rate is relative to the weights' size",
     )
     beta1: Share = option(0.9, "Adam: decay of the mean of the gradients")
     beta2: Share = option(0.98, "Adam: decay of the mean of their squares")
     epsilon: Factor = option(1e-9, "Adam and AdaGrad: added to the divisor")
     weight_decay: Share = option(0.0, "adamw: share of each weight, times the rate, that an update takes away")
     momentum: Share = option(0.9, "sgd: what remains of earlier gradients an update")
+    matrix_rate: Factor = option(4.0, "muon: rate of the matrices of linear layers, times that of all other weights")
     label_smoothing: Share = option(0.1, "epsilon_ls: probability spread over the vocabulary")
     smoothing_form: Literal["vocabulary", "others"] = option(
         "vocabulary", "who shares label_smoothing evenly: all V tokens (Szegedy et al. 2016), or the V - 1 wrong ones"

@@ -25,7 +25,13 @@ from openwork.training.batches.packing import PackedBatch
 from openwork.training.computing.captured import Captured
 from openwork.training.computing.working_copy import WorkingCopy
 from openwork.training.loss import make_objective
-from openwork.training.optimisers import optimiser_tensors, restore_optimiser, set_rate, take_step
+from openwork.training.optimisers import (
+    leaves_out_steps,
+    optimiser_tensors,
+    restore_optimiser,
+    set_rate,
+    take_step,
+)
 from openwork.training.schedules import Schedule
 from openwork.training.settings import TrainingSettings
 from openwork.training.trained_weights import first_updates
@@ -109,7 +115,7 @@ class Updater:
 
     def _captures(self) -> Captured | None:
         """What records and replays whole passes, for an optimiser that leaves out a step by itself."""
-        if self.processes.count > 1 or self.whole_batches or not self.optimiser.defaults.get("fused"):
+        if self.processes.count > 1 or self.whole_batches or not leaves_out_steps(self.optimiser):
             return None
         return Captured(self.objective, self.copy, self.copy.own[0].device) if self.copy.own else None
 

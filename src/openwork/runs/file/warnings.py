@@ -65,11 +65,13 @@ def idle_warnings(run: RunSettings) -> Iterator[str]:
         yield msg("training.lowest_rate acts on the schedules cosine and linear alone")
     if training.schedule != "slanted-triangular":
         yield msg('training.slant acts on training.schedule = "slanted-triangular" alone')
-    if training.optimiser not in ("adam", "adamw"):
-        yield msg("training.beta1 acts on the optimisers adam and adamw alone")
-        yield msg("training.beta2 acts on the optimisers adam and adamw alone")
-    if training.optimiser not in ("adam", "adamw", "adagrad"):
-        yield msg("training.epsilon acts on the optimisers adam, adamw and adagrad alone")
+    if training.optimiser not in ("adam", "adamw", "muon"):
+        yield msg("training.beta1 acts on the optimisers adam, adamw and muon alone")
+        yield msg("training.beta2 acts on the optimisers adam, adamw and muon alone")
+    if training.optimiser not in ("adam", "adamw", "muon", "adagrad"):
+        yield msg("training.epsilon acts on the optimisers adam, adamw, muon and adagrad alone")
+    if training.optimiser != "muon":
+        yield msg("training.matrix_rate acts on the optimiser muon alone")
     if training.optimiser != "sgd":
         yield msg("training.momentum acts on the optimiser sgd alone")
     if task_of(run.model) != "fill":

@@ -133,6 +133,8 @@ def _check(model: SequenceModel, settings: TrainingSettings) -> None:
         problem = msg("batch normalisation needs the sentences of all processes at once")
     elif settings.optimiser == "adafactor":
         problem = msg("adafactor keeps a number for each row and column of a whole matrix")
+    elif settings.optimiser == "muon":
+        problem = msg("muon makes steps of whole matrices")
     if problem:
         raise ConfigError(
             'training.sharding: "full" does not go with this training',
