@@ -6,11 +6,11 @@ from torch import Tensor, nn
 
 from openwork.training.muon import MOMENTUM, orthogonal
 from openwork.training.optimisers import (
-    leaves_out_steps,
     make_optimiser,
     optimiser_tensors,
     restore_optimiser,
     set_rate,
+    skips_on_device,
     take_step,
 )
 from openwork.training.settings import TrainingSettings
@@ -135,7 +135,7 @@ def test_weights_without_gradients_stay() -> None:
     assert moved == ["layers.0.weight"]
 
 
-def test_it_leaves_no_step_out_by_itself() -> None:
+def test_it_skips_no_step_on_the_device() -> None:
     """So that passes are not captured for it: its steps of matrices would not ask whether the gradients are numbers."""
-    assert not leaves_out_steps(make_optimiser(Layers(), MUON))
-    assert leaves_out_steps(make_optimiser(Layers(), TrainingSettings()))
+    assert not skips_on_device(make_optimiser(Layers(), MUON))
+    assert skips_on_device(make_optimiser(Layers(), TrainingSettings()))

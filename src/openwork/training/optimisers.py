@@ -60,8 +60,8 @@ def make_optimiser(
     return OPTIMISERS[settings.optimiser](groups, settings)
 
 
-def leaves_out_steps(optimiser: torch.optim.Optimizer) -> bool:
-    """Whether it finds out on the device, by `found_inf`, that a step is to be left out."""
+def skips_on_device(optimiser: torch.optim.Optimizer) -> bool:
+    """Whether it finds out on the device, by `found_inf`, that a step is to be skipped."""
     return bool(optimiser.defaults.get("fused")) and not isinstance(optimiser, Muon)
 
 

@@ -26,10 +26,10 @@ from openwork.training.computing.captured import Captured
 from openwork.training.computing.working_copy import WorkingCopy
 from openwork.training.loss import make_objective
 from openwork.training.optimisers import (
-    leaves_out_steps,
     optimiser_tensors,
     restore_optimiser,
     set_rate,
+    skips_on_device,
     take_step,
 )
 from openwork.training.schedules import Schedule
@@ -114,8 +114,8 @@ class Updater:
         self.captured = self._captures()
 
     def _captures(self) -> Captured | None:
-        """What records and replays whole passes, for an optimiser that leaves out a step by itself."""
-        if self.processes.count > 1 or self.whole_batches or not leaves_out_steps(self.optimiser):
+        """What records and replays whole passes, for an optimiser that skips a step on the device."""
+        if self.processes.count > 1 or self.whole_batches or not skips_on_device(self.optimiser):
             return None
         return Captured(self.objective, self.copy, self.copy.own[0].device) if self.copy.own else None
 
