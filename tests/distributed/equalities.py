@@ -31,6 +31,7 @@ from training.tiny import BATCH_NORMALISED, CPU, FILLER, MODEL, RECURRENT, SETTI
 
 UPDATES = 8
 TOKENS = 40  # of a batch, for all processes together
+ZEROS = MODEL.model_copy(update={"start_vector": "zeros"})
 SPEAKER = DecoderSettings(width=8, heads=2, feedforward_width=12, layers=2, dropout=0.2)
 
 
@@ -67,6 +68,9 @@ CASES = [
     # a bias before a batch norm has no gradient but rounding, which Adam would make large
     Case("batch normalisation", still(BATCH_NORMALISED), {"optimiser": "sgd"}),
     Case("masked pieces", FILLER, {}),
+    Case("a start of zeros", ZEROS, {}),
+    Case("a start of zeros, divided", ZEROS, {"sharding": "optimiser"}),
+    Case("a start of zeros, all divided", ZEROS, {"sharding": "full"}),
     Case("recurrent", still(RECURRENT), {}),
 ]  # fmt: skip
 

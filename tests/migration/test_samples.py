@@ -3,6 +3,7 @@
 import re
 import tomllib
 from collections import Counter
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +106,8 @@ def test_each_line_says_where_it_came_from(recipe: Path):
     plain = [line for line in translation.lines if line.key != "data.mix"]
     assert len(written) == len(plain) > 10
     for number in written:
-        comment = lines[number].partition("  # ")[2] or lines[number - 1]
+        above = "".join(takewhile(lambda line: line.startswith("#"), reversed(lines[:number])))
+        comment = lines[number].partition("  # ")[2] or above
         assert recipe.name in comment or translation.toolkit.title in comment or "placeholder" in comment
 
 

@@ -13,9 +13,12 @@ import pytest
 import torch
 
 from openwork.base.symbols import SYMBOL_IDS
-from openwork.bundles.bundle import Bundle
+from openwork.bundles.bundle import Bundle, load_bundle
 from openwork.inference.translator import BatchTranslator
 from openwork.interop.marian.reading import bundle_from_marian
+from text.external import learnt_from
+from text.external.learnt_from import LINES
+from text.external.test_sentence_piece import made
 
 pytest.importorskip("pymarian", reason="Marian is not installed: pip install --no-deps pymarian")
 pytestmark = pytest.mark.slow
@@ -89,3 +92,78 @@ def test_translations_are_marians(trained: tuple[str, Path, str]) -> None:
     )
     same = sum(a == b for a, b in zip(translator.best(sources), told.splitlines(), strict=True))
     assert same >= 29 if choice != "pre-norm" else same < 29
+
+
+TRAINING_RUN = """
+[data]
+source = "{folder}/text.txt"
+target = "{folder}/text.txt"
+valid_source = "{folder}/text.txt"
+valid_target = "{folder}/text.txt"
+
+[text]
+{text}
+
+[batches]
+tokens = 1024
+
+[model]
+preset = "nano"
+positions = "split-sinusoidal"
+start_vector = "zeros"
+norm = "post"
+output_bias = true
+
+[training]
+schedule = "inverse-square-root"
+learning_rate = 0.005
+warmup = 50
+steps = 300
+validate_every = 150
+precision = "float32"
+
+[decoding]
+length_rule = "power"
+"""
+
+
+@pytest.fixture(scope="module", params=["SentencePiece", "openwork's pieces"])
+def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Bundle]:
+    """What openwork has trained to repeat lines, exported to Marian, and its bundle."""
+    folder, text = tmp_path_factory.mktemp("openwork"), "vocabulary_size = 320"
+    lines = [" ".join(random.Random(number).sample(learnt_from.WORDS, 4)) for number in range(1000)]
+    (folder / "text.txt").write_text("".join(f"{line}\n" for line in [*lines, *LINES * 5]))
+    if request.param == "SentencePiece":
+        made(folder / "pieces.spm", vocab_size=90, model_type="unigram")
+        text = f'source_file = "{folder}/pieces.spm"'
+    (folder / "run.toml").write_text(TRAINING_RUN.format(folder=folder, text=text))
+    openwork(f"train {folder}/run.toml --out {folder}/run --quiet")
+    openwork(f"export {folder}/run/bundle --to marian --out {folder}/marian")
+    return folder / "marian", load_bundle(folder / "run" / "bundle")
+
+
+def openwork(command: str, given: str = "") -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "openwork", *command.split()], input=given, capture_output=True, text=True, timeout=600
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+def test_marian_translates_with_openworks_models(exported: tuple[Path, Bundle], tmp_path: Path) -> None:
+    """Text for text where it has SentencePiece; else `openwork tokenize` makes ids of text, and text of ids."""
+    folder, bundle = exported
+    ours, text = BatchTranslator.of(bundle).best(LINES), "".join(f"{line}\n" for line in LINES)
+    reads_text = (folder / "vocab.spm").is_file()
+    pieces = folder.parent / "run" / "bundle"
+    (tmp_path / "given.txt").write_text(text if reads_text else openwork(f"tokenize {pieces} --ids", text))
+    told = marian(f"decode -c {folder}/decoder.yml --input {tmp_path}/given.txt --cpu-threads 1 --quiet")
+    found = told if reads_text else openwork(f"tokenize {pieces} --side target --decode", told)
+    assert found.splitlines() == ours
+    assert len(set(ours)) > len(set(LINES)) / 2
+
+
+def test_openworks_models_come_back_from_marian(exported: tuple[Path, Bundle]) -> None:
+    folder, bundle = exported
+    again = bundle_from_marian(folder)
+    assert BatchTranslator.of(again, bundle.settings.decoding).best(LINES) == BatchTranslator.of(bundle).best(LINES)

@@ -11,6 +11,7 @@ from journeys.command import TINY, Finished, run_file, told
 from openwork.base.config import Layer
 from openwork.base.errors import ConfigError
 from openwork.bundles.bundle import Bundle, load_bundle, write_bundle
+from openwork.bundles.quantised import StoredType
 from openwork.bundles.settings import BundleSettings
 from openwork.checks.check import Status
 from openwork.checks.verify import verify
@@ -21,6 +22,7 @@ from openwork.models.settings import DecoderSettings, EncoderSettings
 from openwork.models.weights import model_weights, read_tensors, restore_weights
 from openwork.runs.file.inheritance import inherit
 from openwork.runs.file.resolve import resolve_layer, resolve_run
+from openwork.runs.pruning.magnitude import with_largest
 from openwork.runs.train import train_bundle
 from openwork.runs.tuning import extended_pair, grown, new_rows
 from openwork.text.forms import word_starts
@@ -229,6 +231,33 @@ def test_resumed_is_as_undisturbed(bundle_folder: Path, tmp_path: Path):
     ours, theirs = weights_of(tmp_path / "torn/bundle"), weights_of(tmp_path / "whole/bundle")
     assert ours.keys() == theirs.keys() and all(torch.equal(ours[name], theirs[name]) for name in ours)
     assert [line for line in whole if line.startswith("candidate: moving average up to 6")]
+
+
+@pytest.mark.parametrize("kind", ["bfloat16", "int8", "int4"])
+def test_a_bundle_in_fewer_bits_is_a_beginning_too(kind: StoredType, bundle_folder: Path, tmp_path: Path):
+    """Its training begins with what the numbers of its file stand for."""
+    write_bundle(tmp_path / "small", load_bundle(bundle_folder), kind)
+    still = {**TRAINING, "learning_rate": 1e-30}
+    tuned(tmp_path / "small", tmp_path / "run", training=still)
+    begun, trained = (model_weights(load_bundle(tmp_path / name).model) for name in ("small", "run"))
+    for name, weight in begun.items():
+        torch.testing.assert_close(trained[name], weight)
+
+
+def test_zeros_that_stay_are_those_of_the_bundle_when_resumed_too(bundle_folder: Path, tmp_path: Path):
+    bundle = load_bundle(bundle_folder)
+    restore_weights(bundle.model, with_largest(model_weights(bundle.model), 0.4), "here")
+    write_bundle(tmp_path / "sparse", bundle)
+    sections = {"fine_tuning": {"keep_zeros": True}}
+    said = tuned(tmp_path / "sparse", tmp_path / "whole", **sections)
+    tuned(tmp_path / "sparse", tmp_path / "parts", (Stop(),), **sections)
+    tuned(tmp_path / "sparse", tmp_path / "parts", **sections)
+    zeros = {name: weight == 0 for name, weight in model_weights(bundle.model).items() if weight.dim() >= 2}
+    assert sum(int(mask.sum()) for mask in zeros.values()) > 1000 and any("zeros that stay" in line for line in said)
+    whole, parts = (model_weights(load_bundle(tmp_path / name).model) for name in ("whole", "parts"))
+    for name, weight in whole.items():
+        assert torch.equal(weight, parts[name])
+        assert name not in zeros or torch.equal(weight == 0, zeros[name])
 
 
 def test_from_the_command_line_settings_are_chosen(call: Call, bundle_folder: Path, tmp_path: Path):

@@ -72,9 +72,9 @@ class Derivable(TrainedModel):
         target: PathLike | None = None,
         corpus: str | None = None,
         progress: bool = False,
-        **sizes: int | bool,
+        **sizes: int | float,
     ) -> Self:
-        """Writes this Transformer without the layers, heads, rows or pieces that matter least, and loads it.
+        """Writes this Transformer without the layers, heads, rows, weights or pieces that matter least, and loads it.
 
         Args:
             out: the folder of the new bundle.
@@ -82,8 +82,9 @@ class Derivable(TrainedModel):
             target: their translations.
             corpus: the name of a known corpus instead.
             progress: say on standard error what is done.
-            sizes: `encoder_layers`, `decoder_layers`, `heads` of each attention, `feedforward` (inner width) and
-                `vocabulary=True` (only the pieces that the pairs use).
+            sizes: `encoder_layers`, `decoder_layers`, `heads` of each attention, `feedforward` (inner width),
+                `weights` (the share of each matrix that is not zero) and `vocabulary=True` (only the pieces that the
+                pairs use).
 
         A pruned model is worse until it is trained on: `openwork.train(set={"fine_tuning.from_bundle": out})`.
 

@@ -69,6 +69,8 @@ EXPORT = FolderKind(
         *(f"{side}/{name}" for side in ("source", "target") for name in ("tokenizer.json", "tokenizer_config.json")),
         *("model.bin", "shared_vocabulary.json", "source_vocabulary.json", "target_vocabulary.json", "card.md"),
         *("model.onnx", "model.onnx.data"),
+        *("model.npz", "decoder.yml", "vocab.yml", "vocab.spm", "source.spm", "target.spm"),
+        *(f"{side}.vocab.{ending}" for side in ("source", "target") for ending in ("yml", "spm")),
     ),
 )
 CLEANED = FolderKind("openwork cleaned corpus", ("cleaned.json", "left-out.jsonl"))

@@ -29,6 +29,7 @@ from openwork.bundles.folder import (
 )
 from openwork.bundles.quantised import StoredType, restored, stored
 from openwork.bundles.settings import BundleSettings, load_tokenizers, read_bundle_settings
+from openwork.bundles.sparse import packed, unpacked
 from openwork.machine.device import choose_device
 from openwork.models.build import build_model
 from openwork.models.interfaces import SequenceModel
@@ -72,7 +73,8 @@ def write_bundle(folder: Path, bundle: Bundle, stored_as: StoredType | None = No
     with atomic_folder(folder, BUNDLE.own_in(folder)) as partial:
         bundle.tokenizers.save(partial)
         (partial / CONFIG).write_text(to_toml(bundle.settings), encoding="utf-8")
-        (partial / WEIGHTS).write_bytes(tensors_to_bytes(stored(weights, stored_as) if stored_as else weights))
+        tensors = packed(stored(weights, stored_as) if stored_as else weights)
+        (partial / WEIGHTS).write_bytes(tensors_to_bytes(tensors))
         golden = [vars(example) for example in bundle.golden]
         (partial / GOLDEN).write_text(json_text(golden, indent=1), encoding="utf-8")
         (partial / CARD).write_text(escaped(bundle.card), encoding="utf-8")
@@ -142,7 +144,7 @@ def _read_bundle(folder: Path) -> Bundle:
 
 def read_weights(folder: Path) -> dict[str, Tensor]:
     """The weights of a bundle's folder, whatever type its file keeps them in."""
-    return restored(read_tensors(folder / WEIGHTS), str(folder))
+    return restored(unpacked(read_tensors(folder / WEIGHTS), str(folder)), str(folder))
 
 
 def _text(folder: Path, name: str) -> str:

@@ -149,4 +149,5 @@ def same_labels(bundle: Bundle, read: Bundle, sources: Sequence[Any]) -> Largest
 EXPORTED: tuple[Check, ...] = (
     Check("exported-ct2", "exported to CTranslate2 = original", exported(FORMS["ct2"]), ("finite", "written-again")),
     Check("exported-hf", "exported to Hugging Face = original", exported(FORMS["hf"]), ("finite", "written-again")),
+    Check("exported-marian", "exported to Marian = original", exported(FORMS["marian"]), ("finite", "written-again")),
 )

@@ -42,10 +42,11 @@ def import_model(
 
 def export(
     bundle: Bundle,
-    to: Annotated[str, Option(help="Format: ct2 (CTranslate2), hf (Hugging Face) or onnx (ONNX).")],
+    to: Annotated[str, Option(help="Format: ct2 (CTranslate2), hf (Hugging Face), marian or onnx (ONNX).")],
     out: Annotated[Path, Option("--out", "-o", help="Folder to write.")],
     beam: Annotated[
-        int | None, Option(min=1, max=HYPOTHESES, help="onnx, hf: beam of the exported search; else the bundle's.")
+        int | None,
+        Option(min=1, max=HYPOTHESES, help="onnx, hf, marian: beam of the exported search; else the bundle's."),
     ] = None,
     overwrite: Overwrite = False,
 ) -> None:
@@ -63,6 +64,7 @@ def export(
     folder = usable_bundle(bundle)
     from openwork.base.tasks import task_of
     from openwork.interop.forms import export_model
+    from openwork.interop.marian.vocabularies import runs_tokenizers
 
     exported = export_model(to, folder, out, beam=beam, overwrite=overwrite)
     decoding, writes = exported.settings.decoding, task_of(exported.settings.model) == "generate"
@@ -70,7 +72,12 @@ def export(
         from openwork.interop.onnx.running import try_graph
 
         try_graph(exported, out, report)
-    elif writes and decoding.length_rule == "paper" and decoding.length_penalty and decoding.beam > 1:
+    if to == "marian" and not runs_tokenizers(exported.tokenizers):
+        report(
+            "note: Marian cannot run this tokenizer: openwork tokenize --ids writes what Marian reads, and "
+            "openwork tokenize --side target --decode reads what it writes"
+        )
+    if to != "onnx" and writes and decoding.length_rule == "paper" and decoding.length_penalty and decoding.beam > 1:
         report(
             "note: the bundle ranks by the paper's length penalty, which no other toolkit has; "
             'with decoding.length_rule = "power" it ranks as they do'
@@ -111,6 +118,9 @@ class PruningOptions:
         int | None, Option(min=1, max=LENGTH, help="Rows of each feed-forward network (its inner width).")
     ] = None
     vocabulary: Annotated[bool, Option(help="Only the pieces that the pairs use.")] = False
+    weights: Annotated[
+        float | None, Option(min=0.05, max=1, help="Share of each matrix that is not zero: its largest numbers.")
+    ] = None
 
 
 def prune(
@@ -123,10 +133,10 @@ def prune(
     corpus: Annotated[str | None, Option(help="A known corpus instead of files, such as multi30k-en-de.")] = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Take from a Transformer the layers, heads, rows and pieces that matter least.
+    """Take from a Transformer the layers, heads, rows, weights and pieces that matter least.
 
-    Layers go by the loss of 500 pairs, heads and rows by its derivatives, pieces by what the pairs use. A pruned model
-    is worse until it is trained on: openwork train --from-bundle.
+    Layers go by the loss of 500 pairs, heads and rows by its derivatives, weights by their size, pieces by what the
+    pairs use. A pruned model is worse until it is trained on: openwork train --from-bundle.
 
     openwork prune en-de --source train.en --target train.de --heads 2 --feedforward 512 --out small
 

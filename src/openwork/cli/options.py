@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from openwork.machine.pool import Pool
 
 IMPORTS = ("ct2", "hf", "marian")  # as in `interop/forms.py`, which takes seconds to import
-EXPORTS = ("ct2", "hf", "onnx")
+EXPORTS = ("ct2", "hf", "marian", "onnx")
 
 
 NAME_ONE = "name the folder that openwork train --out wrote, such as: openwork info en-de"

@@ -16,7 +16,7 @@ FEEDFORWARDS |= {"glu": (3, 3), "reglu": (3, 3), "geglu": (3, 4), "geglu-tanh": 
 TABLES = {"three-way": (0, 1), "target": (1, 1), "none": (1, 2)}
 # Orders of norm and residual, kinds of attention weights, of norms and of positions.
 CONNECTIONS, SCORE_FUNCTIONS = ("post", "pre"), ("scaled", "unscaled")
-NORMALISATIONS, POSITIONS = ("layer",), ("sinusoidal", "learned", "none")
+NORMALISATIONS, POSITIONS = ("layer",), ("sinusoidal", "split-sinusoidal", "learned", "none")
 
 NORM = 2  # vectors of a norm: gain and shift. It keeps as many numbers for each row: mean and deviation
 IDS = 2  # float32 numbers in the memory of a token's id

@@ -2,7 +2,7 @@
 
 Checked before a training (`runs/preflight`), and again when a bundle is exported.
 
-    encoder-decoder    Hugging Face: the BART family; CTranslate2; ONNX
+    encoder-decoder    Hugging Face: the BART family; CTranslate2; Marian; ONNX
     encoder            Hugging Face: BERT
     vit                Hugging Face: ViT
     whisper            Hugging Face: Whisper
@@ -32,6 +32,7 @@ from openwork.text.forms import unwrapped
 from openwork.text.pieces.learnt import LearntTokenizer
 from openwork.text.tokenizer import Tokenizer
 
+MARIAN_EPSILON = 1e-6  # of its norms
 HF_EPSILON = 1e-5  # of the norms of the BART family; no configuration names it
 WHISPER_RATE = 16_000  # samples a second; no configuration of its bands names another
 BERT_TASKS = ("classify", "fill", "embed")
@@ -232,11 +233,31 @@ def ctranslate2_reason(settings: object) -> str:
         "norm": {"pre", "post"},
         "normalisation": {"layer", "rms"},
         "feedforward": set(FEEDFORWARDS),
-        "positions": {"none", "sinusoidal", "learned", "rotary", "relative"},
+        "positions": {"none", "sinusoidal", "split-sinusoidal", "learned", "rotary", "relative"},
         "rotary_base": {None},  # their usual base alone is written
     }
     key = _first_other(settings, allowed, (settings.key_width == settings.value_head_width, "value_width"))
     return msg(f"it has no models with model.{key} = {getattr(settings, key)}") if key else ""
+
+
+def marian_reason(settings: ModelSettings) -> str:
+    """Why Marian has no model of these settings; empty where it has one."""
+    if not isinstance(settings, TransformerSettings):
+        return msg("it knows Transformers of encoder and decoder alone")
+    if settings.norm == "pre":
+        return msg("its search leaves the norm out of the keys and values of pre-norm models")
+    allowed: dict[str, set[Any]] = {
+        "positions": {"split-sinusoidal"},
+        "start_vector": {"zeros"},
+        "attention": {"scaled"},
+        "norm": {"post"},
+        "normalisation": {"layer"},
+        "norm_epsilon": {MARIAN_EPSILON},
+        "feedforward": {"relu", "swish"},
+        "embedding_scale": {True},
+    }
+    key = _first_other(settings, allowed, _standard_heads(settings))
+    return msg(f"it has no models with model.{key} = {getattr(settings, key, None)}") if key else ""
 
 
 def onnx_reason(settings: ModelSettings, tokenizers: tuple[SourceEncoder, ...]) -> str:
@@ -271,7 +292,7 @@ def _hugging_face_reason(settings: ModelSettings, tokenizers: tuple[SourceEncode
 
 NO_TOKENIZER = "the library tokenizers does not run its tokenizer"
 
-# By the names of the command line, as `interop.forms` has them.
+# By the names of the command line, as `interop.forms` has them; without Marian, which runs only what was made for it.
 REASONS: dict[str, tuple[str, Callable[[ModelSettings, tuple[SourceEncoder, ...]], str]]] = {
     "ct2": ("CTranslate2", lambda settings, _: ctranslate2_reason(settings)),
     "hf": ("Hugging Face", _hugging_face_reason),

@@ -26,6 +26,7 @@ from openwork.interop.hugging_face.tokenizers import VOCABULARY, read_single, re
 from openwork.interop.hugging_face.vit import bundle_from_vit, write_vit
 from openwork.interop.hugging_face.whisper import bundle_from_whisper, write_whisper
 from openwork.interop.marian.reading import bundle_from_marian
+from openwork.interop.marian.writing import write_marian
 from openwork.interop.onnx.writing import write_onnx
 from openwork.interop.vocabulary import sizes_differ
 from openwork.models.settings import DecoderSettings, EncoderSettings, SpeechSettings, VisionSettings
@@ -138,20 +139,18 @@ def _refuse_tokenizers(tokenizers: TokenizerPair | None) -> None:
 FORMS: dict[str, ModelFormat] = {
     "ct2": ModelFormat(_read_ctranslate2, write_ctranslate2),
     "hf": ModelFormat(bundle_from_hugging_face, write_hugging_face_folder),
+    "marian": ModelFormat(_read_marian, write_marian),
 }
 """Those that are read and written."""
 
-IMPORTS: dict[str, Callable[[Path, TokenizerPair | None], Bundle]] = {
-    **{name: form.read for name, form in FORMS.items()},
-    "marian": _read_marian,
-}
+IMPORTS: dict[str, Callable[[Path, TokenizerPair | None], Bundle]] = {name: form.read for name, form in FORMS.items()}
 """What reads each form. A graph's names of weights are not a model's, so none is read."""
 
 EXPORTS: dict[str, Callable[[Path, Bundle], None]] = {
     **{name: form.write for name, form in FORMS.items()},
     "onnx": write_onnx,
 }
-"""What writes each form. Marian's decoder starts with zeros, where openwork's has a vector: none can be written."""
+"""What writes each form."""
 
 
 def import_model(

@@ -17,9 +17,13 @@ from openwork.text.tokenizer import SYMBOL_NAMES, Tokenizer
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """`external[i]` is the toolkit's id of openwork's piece i; None for a symbol that the toolkit lacks."""
+    """`external[i]` is the toolkit's id of openwork's piece i; None for a symbol that the toolkit lacks.
+
+    `ids`: how many ids the toolkit has, if those of the pieces are not all.
+    """
 
     external: tuple[int | None, ...]
+    ids: int = 0
 
     @classmethod
     def of(cls, size: int, *, pad: int | None, unknown: int | None, start: int | None, end: int | None) -> "Vocabulary":
@@ -40,7 +44,7 @@ class Vocabulary:
     @property
     def external_size(self) -> int:
         """Ids in the toolkit."""
-        return max(external for external in self.external if external is not None) + 1
+        return self.ids or max(external for external in self.external if external is not None) + 1
 
     @cached_property
     def own(self) -> dict[int, int]:

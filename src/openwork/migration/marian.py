@@ -76,11 +76,12 @@ def _transformer(draft: Draft) -> None:
     else:
         draft.add("model.attention_bias", True, msg("Marian's projections have biases"))
     trained, none = (draft.value(name, boolean, False) for name in (TRAINED, DISABLED))
-    kind, note = "learned" if trained else "none" if none else "sinusoidal", ""
+    kind, note = "learned" if trained else "none" if none else "split-sinusoidal", ""
     if draft.value(MASK, text, "default") == "alibi":
         kind = "alibi"
         note = "" if none else msg("positions are also added to the embeddings there; ALiBi stands alone here")
     draft.set("model.positions", kind, MASK, DISABLED, TRAINED, note=note)
+    draft.add("model.start_vector", "zeros", msg("Marian's decoder starts with zeros"))
     draft.same(ONLY_RECURRENT, "about a recurrent model, which this is not")
 
 

@@ -52,7 +52,10 @@ def build_transformer(
     model = Transformer(tables, positions, encoder, decoder, parts.narrow(), s.dropout)
     if s.output_bias:
         model.bias = nn.Parameter(torch.zeros(target_vocabulary))
-    return initialise(model)
+    initialise(model)
+    if s.start_vector == "zeros":
+        model.make_start_zero()
+    return model
 
 
 def build_decoder(

@@ -137,6 +137,11 @@ class SequenceModel(nn.Module, ABC, Generic[StateT]):
         return True
 
     @property
+    def zero_rows(self) -> Sequence[tuple[nn.Parameter, int]]:
+        """Weights with a row of zeros that training leaves so, and the number of that row."""
+        return ()
+
+    @property
     def output_weight(self) -> Tensor:
         """The matrix (vocabulary, width) that turns those vectors into logits."""
         return self.output

@@ -140,11 +140,14 @@ class LayerSettings(Settings):
     norm_epsilon: Annotated[float, Field(gt=0, lt=1)] = option(
         1e-6, "added to what a norm divides by, before its root is taken; many libraries have 1e-5", "Ba et al. 2016"
     )
-    positions: Literal["sinusoidal", "learned", "rotary", "alibi", "relative", "bucketed", "none"] = option(
+    positions: Literal[
+        "sinusoidal", "split-sinusoidal", "learned", "rotary", "alibi", "relative", "bucketed", "none"
+    ] = option(
         "sinusoidal",
         "how the order of the tokens is known: sinusoidal is the paper's",
         values={
             "sinusoidal": "sines and cosines added to the embeddings (Vaswani et al. 2017, section 3.5)",
+            "split-sinusoidal": "the same with all sines first, as in the authors' own tensor2tensor, and in Marian",
             "learned": "a table of learnt vectors added to the embeddings (Gehring et al. 2017)",
             "rotary": "queries and keys rotated by angles that grow with the position (Su et al. 2021)",
             "alibi": "scores lowered in proportion to the distance (Press et al. 2022)",

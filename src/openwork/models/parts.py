@@ -34,6 +34,7 @@ from openwork.nn.positions import (
     NormalisedPositions,
     Positions,
     SinusoidalPositions,
+    SplitSinusoids,
 )
 from openwork.nn.residual import (
     BranchNorm,
@@ -76,6 +77,7 @@ FEEDFORWARDS: dict[str, Callable[[int, int, float], nn.Module]] = {
 # What is added to the embeddings, and what acts inside self-attention; a kind that is in one table only does but that.
 POSITIONS: dict[str, Callable[[LayerSettings], SinusoidalPositions | LearnedPositions]] = {
     "sinusoidal": lambda s: SinusoidalPositions(s.stream_start),
+    "split-sinusoidal": lambda s: SplitSinusoids(s.stream_start),
     "learned": lambda s: LearnedPositions(s.stream_start, s.table_size),
 }
 DISTANCES: dict[str, Callable[[LayerSettings, bool], Distances]] = {

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -42,6 +43,17 @@ class Transformer(Seq2SeqModel[TransformerState], EncodingModel, PackingModel):
         super().__init__(tables, encoder, decoder, dropout, positions)
         self.narrow = narrow
         self.bias: nn.Parameter | None = None
+        self.starts_with_zeros = False
+
+    @torch.no_grad()
+    def make_start_zero(self) -> None:
+        """The vector before the first token becomes zeros, and training leaves it so (`training/kept_zeros.py`)."""
+        self.starts_with_zeros = True
+        self.target_embedding.table.weight[SYMBOL_IDS.start] = 0
+
+    @property
+    def zero_rows(self) -> list[tuple[nn.Parameter, int]]:
+        return [(self.target_embedding.table.weight, SYMBOL_IDS.start)] if self.starts_with_zeros else []
 
     @property
     def maximum_length(self) -> int | None:

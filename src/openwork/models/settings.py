@@ -51,6 +51,14 @@ class _Stacks(Settings):
     encoder_layers: LayerCount = option(6, "N of the encoder", f"{PAPER} 3.1")
     decoder_layers: LayerCount = option(6, "N of the decoder", f"{PAPER} 3.1")
     tying: Tying = "three-way"
+    start_vector: Literal["learned", "zeros"] = option(
+        "learned",
+        "what the decoder reads before the first token: learned is the paper's",
+        values={
+            "learned": "the embedding of a start symbol (Vaswani et al. 2017, figure 1)",
+            "zeros": "zeros, which stay zeros in training (the authors' own tensor2tensor; Marian)",
+        },
+    )
 
 
 class TransformerSettings(LayerSettings, _Stacks):

@@ -6,7 +6,6 @@
 
 import math
 from abc import ABC, abstractmethod
-from functools import lru_cache
 
 import torch
 from jaxtyping import Float, Int
@@ -48,14 +47,18 @@ class SinusoidTable(nn.Module):
         super().__init__()
         self.width = width
         self.base = base
-        self.register_buffer("table", sinusoids(size, width, base), persistent=False)
+        self.register_buffer("table", self.made(size), persistent=False)
+
+    def made(self, size: int) -> Float[Tensor, "position width"]:
+        """The table for so many positions, in float32."""
+        return sinusoids(size, self.width, self.base)
 
     def rows(self, first: int, last: int) -> Float[Tensor, "position width"]:
         """The positions from `first` to before `last`."""
         table = self.table
         if last > table.shape[0]:
             with torch.inference_mode(False):  # a table made while translating must serve training as well
-                self.table = table = sinusoids(2 * last, self.width, self.base).to(table.device)
+                self.table = table = self.made(2 * last).to(table.device)
         return table[first:last]  # not the module's, which another thread may have replaced meanwhile
 
 
@@ -85,35 +88,28 @@ class SinusoidalPositions(SinusoidTable, Positions):
         return x + self.rows(0, end)[places].to(x.dtype)
 
 
-class SplitSinusoids(Positions):
-    """Sinusoids with all sines first and all cosines after them, as in Whisper's published code.
+class SplitSinusoids(SinusoidalPositions):
+    """Sinusoids with all sines first and all cosines after them, as in the code of the paper's authors (tensor2tensor).
 
-    The slowest wave is exactly 10,000 times as long as the fastest.
+    The slowest wave is exactly 10,000 times as long as the fastest. Marian and Whisper have them too.
     """
 
-    def __init__(self, width: int) -> None:
-        super().__init__()
-        self.width = width
-
-    def at(self, x: Vectors, places: slice | Int[Tensor, "#batch position"], end: int) -> Vectors:
-        table = split_sinusoids(end, self.width).to(x.device)
-        return x + table[places].to(x.dtype)
+    def made(self, size: int) -> Float[Tensor, "position width"]:
+        return split_sinusoids(size, self.width)
 
 
-@lru_cache(maxsize=8)
 def split_sinusoids(positions: int, width: int) -> Float[Tensor, "position width"]:
     """sin(pos / 10000^(i / (width / 2 - 1))) for i < width / 2, then the cosines; an odd width ends in 0."""
-    with torch.inference_mode(False), torch.device("cpu"):  # it is kept for others
-        half = width // 2
-        waves = torch.exp(torch.arange(half, dtype=torch.float64) * (-math.log(LONGEST_WAVE) / max(half - 1, 1)))
-        angle = torch.arange(positions, dtype=torch.float64)[:, None] * waves
-        table = torch.cat([angle.sin(), angle.cos()], dim=1).float()
-        return nn.functional.pad(table, (0, width - 2 * half))
+    half = width // 2
+    waves = torch.exp(torch.arange(half, dtype=torch.float64) * (-math.log(LONGEST_WAVE) / max(half - 1, 1)))
+    angle = torch.arange(positions, dtype=torch.float64)[:, None] * waves
+    table = torch.cat([angle.sin(), angle.cos()], dim=1).float()
+    return nn.functional.pad(table, (0, width - 2 * half))
 
 
 def is_split_sinusoids(table: Tensor) -> bool:
     """Whether a table (position, width) is that of `split_sinusoids`, rounded to 16 bits at most."""
-    return torch.allclose(table.float(), split_sinusoids(*table.shape), atol=1e-3)
+    return torch.allclose(table.float().cpu(), split_sinusoids(*table.shape), atol=1e-3)
 
 
 class LearnedPositions(Positions):

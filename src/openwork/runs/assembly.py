@@ -39,6 +39,7 @@ from openwork.training.batches.batch import BatchStream, WithTeacher
 from openwork.training.checkpoint import checkpoints, resume_latest
 from openwork.training.computing.choice import arrangement, validation_arrangement, working_copy
 from openwork.training.computing.working_copy import WorkingCopy
+from openwork.training.kept_zeros import KeptZeros
 from openwork.training.optimisers import make_optimiser
 from openwork.training.progress import Progress, Validation
 from openwork.training.schedules import make_schedule
@@ -136,6 +137,9 @@ def prepare_training(
     report(f"model: {settings.model.kind}, {millions:.2f} million weights; {settings.training.precision} on {device}")
     begin_tuning(settings, model, corpus.tokenizers, report, resumed=bool(checkpoints(folder.checkpoints)))
     model.to(device)
+    kept_zeros = KeptZeros(model, of_matrices=settings.fine_tuning.keep_zeros)
+    if settings.fine_tuning.keep_zeros:
+        report(f"zeros that stay: {kept_zeros.count / 1e6:.2f} million weights")
     copy = working_copy(model, training, precision, processes)
     optimiser = make_optimiser(copy.stored, training, copy.moved())
     moving_average = MovingAverage(copy.stored, training.ema) if training.ema else None
@@ -148,7 +152,7 @@ def prepare_training(
         arrange = WithTeacher(arrange, soft)
     stream = BatchStream(corpus.train, plan, device, arrange, processes)
     schedule = make_schedule(training, settings.model.width)
-    updater = Updater(model, optimiser, schedule, training, precision, copy, settings.distillation.share)
+    updater = Updater(model, optimiser, schedule, training, precision, copy, settings.distillation.share, kept_zeros)
     return TrainingSetup(
         settings, folder, corpus, model, optimiser, moving_average, progress, validator, stream, updater, processes
     )

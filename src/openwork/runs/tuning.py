@@ -16,12 +16,13 @@ from torch import Tensor
 
 from openwork.base.errors import ConfigError
 from openwork.base.sources import SourceEncoder
-from openwork.bundles.folder import WEIGHTS, whole_bundle
+from openwork.bundles.bundle import read_weights
+from openwork.bundles.folder import whole_bundle
 from openwork.bundles.settings import encoder_of, read_bundle_settings
 from openwork.models.build import build_model
 from openwork.models.families import ModelSettings, reads
 from openwork.models.interfaces import SequenceModel
-from openwork.models.weights import empty_weights, model_weights, read_tensors, restore_weights
+from openwork.models.weights import empty_weights, model_weights, restore_weights
 from openwork.nn.features import positions_of_grid
 from openwork.nn.normalisation import running_statistics
 from openwork.runs.file.settings import RunSettings
@@ -59,7 +60,7 @@ class Pretrained:
         settings, _ = read_bundle_settings(folder, Path(path))
         found = cls(folder, settings.model, TokenizerPair.load(folder, encoder_of(settings)))
         with empty_weights():  # before a model of its sizes takes memory
-            restore_weights(_built(found.model, found.tokenizers), read_tensors(folder / WEIGHTS), path)
+            restore_weights(_built(found.model, found.tokenizers), read_weights(folder), path)
         return found
 
     def is_other(self, settings: ModelSettings) -> bool:
@@ -89,7 +90,7 @@ class Pretrained:
 
     def load_into(self, model: SequenceModel, tokenizers: TokenizerPair, settings: ModelSettings) -> LoadedWeights:
         """Gives a model of these tokenizers the bundle's weights, or those that match another kind of model."""
-        weights, path = read_tensors(self.folder / WEIGHTS), str(self.folder)
+        weights, path = read_weights(self.folder), str(self.folder)
         weights = with_positions(weights, self.tokenizers.encoder, tokenizers.encoder)
         if self.is_other(settings):
             matching = self.matching_weights(weights, settings, tokenizers)
@@ -173,10 +174,10 @@ def begin_tuning(
 ) -> None:
     """Gives the model the bundle's weights and adapters, and freezes the frozen parts.
 
-    `resumed`: its weights will come from a checkpoint; adapters and frozen parts are the same as at first.
+    `resumed`: its weights will come from a checkpoint; adapters, frozen parts and zeros are the same as at first.
     """
     tuning, weights = settings.fine_tuning, LoadedWeights()
-    if tuning.from_bundle is not None and (not resumed or tuning.low_rank):
+    if tuning.from_bundle is not None and (not resumed or tuning.low_rank or tuning.keep_zeros):
         weights = Pretrained.of(tuning.from_bundle).load_into(model, tokenizers, settings.model)
         if not resumed:
             report(f"beginning with the weights of {tuning.from_bundle}")

@@ -187,6 +187,9 @@ class FineTuningSettings(Settings):
         (), 'weights that stay as they are, by name, such as "encoder" or "decoder.layers.0.*"'
     )
 
+    keep_zeros: bool = option(
+        False, "what is zero in the bundle's matrices stays zero, as after openwork prune --weights"
+    )
     low_rank: int = option(
         0, "rank of the adapters that learn in place of all weights (LoRA); 0: none, 8 is usual", ge=0, le=4096
     )
@@ -199,10 +202,16 @@ class FineTuningSettings(Settings):
 
     @model_validator(mode="after")
     def _has_a_beginning(self) -> "FineTuningSettings":
-        if self.from_bundle is None and (self.new_pieces or self.frozen or self.low_rank):
+        if self.from_bundle is None and (self.new_pieces or self.frozen or self.low_rank or self.keep_zeros):
             raise RuleError(
-                "new_pieces, frozen and low_rank are for a training that begins with a bundle",
+                "new_pieces, frozen, keep_zeros and low_rank are for a training that begins with a bundle",
                 hint="set from_bundle, or leave them out",
                 code="C043",
+            )
+        if self.low_rank and self.keep_zeros:
+            raise RuleError(
+                "keep_zeros and low_rank do not go together: adapters add something to every weight of a layer",
+                hint="leave one of them out",
+                code="C168",
             )
         return self

@@ -24,6 +24,7 @@ from openwork.training.batches.batch import NoSentences, TrainingBatch
 from openwork.training.batches.packing import PackedBatch
 from openwork.training.computing.captured import Captured
 from openwork.training.computing.working_copy import WorkingCopy
+from openwork.training.kept_zeros import KeptZeros
 from openwork.training.loss import make_objective
 from openwork.training.optimisers import (
     optimiser_tensors,
@@ -93,8 +94,12 @@ class Updater:
         precision: PrecisionName,
         copy: WorkingCopy | None = None,
         soft_share: float = 0.0,
+        kept_zeros: KeptZeros | None = None,
     ) -> None:
-        """`copy`: what computes in place of the model. `soft_share`: what a teacher's probabilities are of the loss."""
+        """`copy`: what computes in place of the model. `soft_share`: what a teacher's probabilities are of the loss.
+
+        `kept_zeros`: the weights that stay zeros, if not only those that the model's settings name.
+        """
         self.model = model
         self.optimiser = optimiser
         self.schedule = schedule
@@ -103,6 +108,8 @@ class Updater:
         self.processes = self.copy.processes
         self.objective = make_objective(settings, precision, soft_share)
         self.first_updates = first_updates(self.copy.stored, settings)
+        self.kept_zeros = kept_zeros or KeptZeros(model)
+        self.kept_zeros.move_to(model, self.copy.stored)
         # The framework's stacks of recurrent layers draw the dropout between them from one generator for all threads.
         stacks = any(isinstance(module, nn.RNNBase) and module.dropout > 0 for module in model.modules())
         self.whole_batches = has_batch_norms(model)
@@ -264,6 +271,7 @@ class Updater:
         set_rate(self.optimiser, rate)
         vars(self.optimiser)["found_inf"] = None if numbers is None else (~numbers.isfinite().all()).float()
         take_step(self.optimiser)
+        self.kept_zeros.restore()
         self.copy.stepped()
 
 

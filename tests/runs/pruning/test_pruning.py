@@ -16,6 +16,7 @@ from openwork.models.settings import TransformerSettings
 from openwork.models.weights import model_weights, restore_weights
 from openwork.runs.pruning.importance import unit_importance
 from openwork.runs.pruning.layers import renumbered, with_layers
+from openwork.runs.pruning.magnitude import with_largest
 from openwork.runs.pruning.prune import PrunedSizes, prune_bundle
 from openwork.runs.pruning.units import with_feedforward, with_heads
 from openwork.runs.pruning.vocabulary import with_vocabulary
@@ -197,3 +198,25 @@ def test_only_transformers_are_pruned(tmp_path: Path, pair_files: tuple[Path, Pa
     write_bundle(tmp_path / "other", language_model())
     with pytest.raises(UsageError, match="only Transformers with an encoder and a decoder"):
         prune_bundle(tmp_path / "other", PrunedSizes(heads=1), corpus_of(None, *pair_files), tmp_path / "out", print)
+
+
+def test_the_largest_numbers_of_each_matrix_stay_by_hand() -> None:
+    weights = {"w": torch.tensor([[0.1, -3.0], [2.0, 0.5]]), "b": torch.tensor([0.1, 0.2])}
+    found = with_largest(weights, 0.5)
+    assert found["w"].tolist() == [[0, -3], [2, 0]] and torch.equal(found["b"], weights["b"])
+    equal = with_largest({"w": torch.ones(4, 6)}, 0.25)["w"]
+    assert int(equal.count_nonzero()) == 6  # of equal numbers just as many as are wanted
+
+
+def test_a_bundle_without_small_weights(call: Call, bundle_folder: Path, tmp_path: Path) -> None:
+    done = call("prune", bundle_folder, "--corpus", "copy", "--weights", "0.5", "--out", tmp_path / "small")
+    assert done.code == 0, done.err
+    assert "fine_tuning.keep_zeros=true" in done.err
+    before, now = (model_weights(load_bundle(place).model) for place in (bundle_folder, tmp_path / "small"))
+    for name, weight in before.items():
+        kept = now[name] != 0
+        assert torch.equal(weight[kept], now[name][kept])
+        if weight.dim() >= 2:
+            assert int(kept.sum()) == round(0.5 * weight.numel())
+    sizes = [(place / "weights.safetensors").stat().st_size for place in (bundle_folder, tmp_path / "small")]
+    assert sizes[1] < 0.8 * sizes[0]

@@ -14,7 +14,13 @@ from openwork.nn.feedforward import GatedFeedForward
 from openwork.nn.kernels import reference
 from openwork.nn.masks import causal
 from openwork.nn.normalisation import BatchNorm, RMSNorm
-from openwork.nn.positions import NormalisedPositions, SinusoidalPositions, SplitSinusoids, exact_sinusoids
+from openwork.nn.positions import (
+    NormalisedPositions,
+    SinusoidalPositions,
+    SplitSinusoids,
+    exact_sinusoids,
+    split_sinusoids,
+)
 from openwork.nn.residual import BranchNorm, NormConnection, PreNorm, ProjectedResidual
 from openwork.training.loss import smoothed_cross_entropy
 
@@ -48,6 +54,10 @@ SECTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "add": (f"{PAPER} 3.1", ("formula residual",)),
     "output": (f"{PAPER} 3.4", ("formula embedding",)),
     "softmax": (f"{PAPER} 3.4", ()),
+}
+MADE_BY: dict[type, tuple[Callable[..., Any], ...]] = {
+    SinusoidalPositions: (exact_sinusoids,),
+    SplitSinusoids: (split_sinusoids,),
 }
 ACTIVATIONS = {"ReLU": "max(0, {})", "GELU": "GELU({})", "SiLU": "SiLU({})", "Sigmoid": "σ({})"}
 SINUSOIDS = (
@@ -116,7 +126,7 @@ def _norm_name(norm: nn.Module) -> str:
 def _positions_source(module: nn.Module) -> tuple[str, tuple[str, ...]]:
     added = module.added if isinstance(module, NormalisedPositions) else module
     if isinstance(added, SplitSinusoids):
-        return "Radford et al. 2023 (Whisper), section 2.2", ()
+        return f"{PAPER} 3.5, in the authors' code", ()
     is_ours = isinstance(added, SinusoidalPositions)
     return (f"{PAPER} 3.5", ("formula positions",)) if is_ours else ("Gehring et al. 2017, section 3.1", ())
 
@@ -161,10 +171,10 @@ def _position_formulas(module: nn.Module) -> tuple[str, ...]:
     if isinstance(module, NormalisedPositions):
         (*before, last) = _position_formulas(module.added)
         return (*before, f"{_norm_name(module.norm)}({last})")
-    if isinstance(module, SinusoidalPositions):
-        return (*SINUSOIDS, "x + PE[pos]")
     if isinstance(module, SplitSinusoids):
         return ("PE(pos, i) = sin(pos / 10000^(i / (d_model / 2 − 1)))", "x + PE[pos]")
+    if isinstance(module, SinusoidalPositions):
+        return (*SINUSOIDS, "x + PE[pos]")
     return ("x + P[pos]",)
 
 
@@ -184,7 +194,7 @@ def _code(model: SequenceModel, name: str, module: nn.Module, role: str) -> tupl
         return type(module).at, *_code(model, name, module.added, role)
     if role == "positions":
         kind: Any = type(module)
-        return (kind.at, *((exact_sinusoids,) if isinstance(module, SinusoidalPositions) else ()))
+        return (kind.at, *MADE_BY.get(kind, ()))
     while name and not type(module).forward.__module__.startswith(OURS):
         name = name.rpartition(".")[0]
         module = model.get_submodule(name)

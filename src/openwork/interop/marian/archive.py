@@ -6,6 +6,7 @@ file does not hold.
 
 import math
 import zipfile
+from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,20 @@ def _array(data: bytes) -> np.ndarray:
 def _weight(array: np.ndarray) -> Tensor:
     made = torch.from_numpy(array.astype(np.float32, order="C"))
     return made.flatten() if made.ndim == 2 and made.shape[0] == 1 else made
+
+
+def write_archive(path: Path, weights: Mapping[str, Tensor], settings: Mapping[str, Any]) -> None:
+    """The inverse of `read_archive`: vectors become matrices of one row, and the settings end in a zero byte."""
+    matrices = {name: weight.reshape(-1, weight.shape[-1]).numpy() for name, weight in weights.items()}
+    text = yaml_text(settings).encode() + b"\0"
+    with path.open("wb") as file:
+        np.savez(file, **matrices, **{SETTINGS: np.frombuffer(text, np.int8)})  # type: ignore[arg-type]
+
+
+def yaml_text(content: Mapping[str, Any]) -> str:
+    """The content as YAML in the given order, in quotation marks where a text such as "no" would be something else."""
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    return yaml.dump(dict(content), Dumper=dumper, sort_keys=False, allow_unicode=True)
 
 
 def yaml_object(data: bytes) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Names of a Transformer's weights in Marian's files, for reading and for writing.
 
 Its matrices have the input first. The norm of a sub-layer is named after its last matrix, with `_pre` where it stands
-before the sub-layer. The decoder starts with a vector of zeros instead of a symbol.
+before the sub-layer. Positions are not in the file, since Marian computes them, nor is what the decoder starts with:
+zeros.
 """
 
 from collections.abc import Iterator
@@ -9,7 +10,6 @@ from collections.abc import Iterator
 from openwork.interop.hugging_face.folder import WeightPlace
 from openwork.models.settings import TransformerSettings
 
-POSITIONS = "positions"  # not in the file: Marian computes them
 PARTS = {"q": "query", "k": "key", "v": "value", "o": "output"}
 # Of each stack: Marian's name of an attention, openwork's, and that of the connection around it.
 ATTENTIONS = {
@@ -53,9 +53,6 @@ def _tables(settings: TransformerSettings, input_first: bool) -> Iterator[Weight
     yield WeightPlace("output", output, pieces="target", transposed=input_first and settings.tying == "none")
     if settings.output_bias:
         yield WeightPlace("bias", (f"{OUTPUT}_b",), pieces="target")
-    for side in ("source", "target"):
-        added = f"{side}_positions.added" if settings.embedding_norm else f"{side}_positions"
-        yield WeightPlace(f"{added}.table.weight", (POSITIONS,))
 
 
 def _linear(own: str, theirs: str) -> Iterator[WeightPlace]:

@@ -1,7 +1,7 @@
 """Reads a folder of Marian's as a bundle: a model in .npz, its vocabularies, and its search where a .yml tells it.
 
 Marian's sinusoids have all sines first and all cosines after them, and their slowest wave is exactly 10,000 times as
-long as the fastest: not those of the paper, nor of the converters for other toolkits. They are kept as a table.
+long as the fastest: not those of the paper, nor of the converters for other toolkits.
 """
 
 from collections.abc import Mapping
@@ -9,36 +9,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tokenizers import Tokenizer as LibraryTokenizer
-from tokenizers import models, pre_tokenizers
-
 from openwork.base.errors import BundleError
 from openwork.base.messages import msg
 from openwork.base.regular_files import check_downloaded
+from openwork.base.symbols import SYMBOL_IDS
 from openwork.bundles.bundle import Bundle
 from openwork.bundles.settings import BundleSettings
 from openwork.decoding.settings import DecodingSettings
 from openwork.interop.hugging_face.folder import build_imported, own_weights
 from openwork.interop.marian.archive import read_archive, yaml_object
-from openwork.interop.marian.layout import OUTPUT, POSITIONS, SOURCE_TABLES, places
-from openwork.interop.marian.settings import (
-    LONGEST,
-    decoding_settings,
-    read_settings,
-    transformer_settings,
-    unsupported,
-)
-from openwork.interop.vocabulary import Vocabulary, sizes_differ
-from openwork.nn.positions import split_sinusoids
-from openwork.text.external import ExternalTokenizer
-from openwork.text.external.adapted import AdaptedTokenizer
-from openwork.text.external.library import HuggingFaceTokenizer, read_bounded
-from openwork.text.external.marian import END, UNKNOWN, MarianTokenizer, checked_pieces, not_a_vocabulary
-from openwork.text.external.sentence_piece import read_sentence_piece
-from openwork.text.pair import TokenizerPair
+from openwork.interop.marian.layout import OUTPUT, SOURCE_TABLES, places
+from openwork.interop.marian.settings import decoding_settings, read_settings, transformer_settings, unsupported
+from openwork.interop.marian.vocabularies import read_vocabularies, vocabulary_of
+from openwork.interop.vocabulary import sizes_differ
+from openwork.text.external.library import read_bounded
 
 MODEL, SEARCH = "model.npz", "decoder.yml"
-PIECES = ("source.spm", "target.spm")  # in folders whose vocabularies are lists of pieces
 
 
 @dataclass(frozen=True)
@@ -61,29 +47,17 @@ def bundle_from_marian(folder: Path) -> Bundle:
     settings = transformer_settings(marian, files.model)
     if not any(weights[name].shape[-1:] == (marian.width,) for name in SOURCE_TABLES if name in weights):
         raise unsupported(files.model, "dim-emb", marian.width, msg("no embeddings of that width in this file"))
-    weights[POSITIONS] = split_sinusoids(LONGEST, marian.width).clone()
-    tokenizers = [
-        _tokenizer(path, size, folder / pieces)
-        for path, size, pieces in zip(files.vocabularies, marian.vocabularies, PIECES, strict=True)
-    ]
-    source, target = (
-        _vocabulary(tokenizer, size, folder) for tokenizer, size in zip(tokenizers, marian.vocabularies, strict=True)
-    )
+    pair = read_vocabularies(folder, files.vocabularies, marian.vocabularies)
+    source, target = map(vocabulary_of, (pair.source, pair.target))
+    for vocabulary, size in zip((source, target), marian.vocabularies, strict=True):
+        if vocabulary.external_size != size or vocabulary.external[SYMBOL_IDS.end] is None:
+            raise sizes_differ(folder, size, vocabulary.external_size)
     wanted = places(settings, input_first=f"{OUTPUT}_W" in weights)
     found = own_weights(wanted, weights, {"source": source, "target": target}, folder)
     model = build_imported(folder, settings, source, target, found)
-    pair = TokenizerPair(*map(AdaptedTokenizer, tokenizers))
     decoding = decoding_settings(files.search) if files.search else DecodingSettings()
     about = BundleSettings(model=settings, decoding=decoding)
     return Bundle(about, pair, model, card=f"# {folder.name}\n\nRead from a folder of Marian's.\n")
-
-
-def _vocabulary(tokenizer: ExternalTokenizer, size: int, folder: Path) -> Vocabulary:
-    marks = tokenizer.marks
-    found = Vocabulary.of(tokenizer.vocabulary_size, pad=None, unknown=marks.unknown, start=None, end=marks.end)
-    if found.external_size != size or marks.end is None:
-        raise sizes_differ(folder, size, found.external_size)
-    return found
 
 
 def find_files(folder: Path) -> MarianFiles:
@@ -134,23 +108,3 @@ def _missing(folder: Path, what: str) -> BundleError:
         "target.spm and decoder.yml",
         code="B086",
     )
-
-
-def _tokenizer(path: Path, size: int, pieces: Path) -> ExternalTokenizer:
-    """Of one side: SentencePiece's own ids, or its pieces by a list, or what spaces separate by a list.
-
-    Of a list with more than `size` pieces Marian takes the first ones.
-    """
-    if path.suffix == ".spm":
-        return read_sentence_piece(path)
-    try:
-        listed = yaml_object(read_bounded(path))
-        ids = checked_pieces({name: number for name, text in listed.items() if (number := int(text)) < size})
-    except (ValueError, TypeError) as error:
-        raise not_a_vocabulary(path, str(error)) from error
-    if pieces.is_file():
-        return MarianTokenizer(read_sentence_piece(pieces), ids)
-    library = LibraryTokenizer(models.WordLevel(ids, unk_token=UNKNOWN))
-    library.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    library.add_special_tokens([END, UNKNOWN])
-    return HuggingFaceTokenizer(library)

@@ -1,19 +1,21 @@
 """Settings of a Transformer in Marian's words, and those of the search."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, cast
 
+import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from openwork import __version__
 from openwork.base.errors import BundleError
 from openwork.base.messages import msg
 from openwork.decoding.settings import DecodingSettings
+from openwork.interop.exports import MARIAN_EPSILON
 from openwork.models.settings import TransformerSettings, Tying
 
-EPSILON = 1e-6  # of its norms
-LONGEST = 1024  # positions of a model with sinusoids, which are kept as a table
+LONGEST_FACTOR = 10  # tokens of a target for each of its source
 # What openwork has of options with several values. Dropout ("d") does nothing in a trained model.
 KNOWN: Mapping[str, tuple[str, ...]] = {
     "type": ("transformer",),
@@ -122,7 +124,7 @@ def transformer_settings(marian: MarianSettings, path: Path) -> TransformerSetti
         return TransformerSettings(
             encoder_layers=marian.encoder_layers, decoder_layers=marian.decoder_layers, width=marian.width,
             heads=marian.heads, feedforward_width=marian.feedforward_width, feedforward=marian.activation,
-            norm=norm, norm_epsilon=EPSILON, positions="learned", maximum_length=LONGEST,
+            norm=norm, norm_epsilon=MARIAN_EPSILON, positions="split-sinusoidal", start_vector="zeros",
             embedding_norm=embeddings == "n", tying=marian.tying, attention_bias=True,
             output_bias=not marian.no_output_bias,
         )  # fmt: skip
@@ -141,3 +143,43 @@ def decoding_settings(content: Mapping[str, Any]) -> DecodingSettings:
     """The search of a decoder.yml: its beam, and scores divided by a power of the length."""
     beam, power = int(content.get("beam-size", 12)), float(content.get("normalize", 0))
     return DecodingSettings(beam=beam, length_penalty=power, length_rule="power")
+
+
+def marian_settings(settings: TransformerSettings, vocabularies: tuple[int, int]) -> dict[str, Any]:
+    """The content of a file's settings, the inverse of `transformer_settings`, for a model that Marian has."""
+    kinds = {key: yaml.safe_load(known[0]) for key, known in KNOWN.items()}
+    return kinds | {
+        "version": f"v{COMPARED[0]}.{COMPARED[1]}.0 written by openwork {__version__}",
+        "enc-depth": settings.encoder_layers,
+        "dec-depth": settings.decoder_layers,
+        "dim-emb": settings.width,
+        "dim-vocabs": list(vocabularies),
+        "transformer-heads": settings.heads,
+        "transformer-dim-ffn": settings.feedforward_width,
+        "transformer-ffn-activation": settings.feedforward,
+        "transformer-preprocess": "",
+        "transformer-postprocess": "dan",
+        "transformer-postprocess-top": "",
+        "transformer-postprocess-emb": "dn" if settings.embedding_norm else "d",
+        "transformer-tied-layers": [],
+        "tied-embeddings-all": settings.tying == "three-way",
+        "tied-embeddings-src": False,
+        "tied-embeddings": settings.tying == "target",
+        "output-omit-bias": not settings.output_bias,
+    }
+
+
+def search_settings(decoding: DecodingSettings, model: str, vocabularies: Sequence[str]) -> dict[str, Any]:
+    """The content of a decoder.yml. Marian's lengths have a bound by a factor, which is wide for short sources."""
+    return {
+        "relative-paths": True,
+        "models": [model],
+        "vocabs": list(vocabularies),
+        "beam-size": decoding.beam,
+        "normalize": decoding.length_penalty,
+        "word-penalty": 0,
+        "max-length-factor": LONGEST_FACTOR,
+        "mini-batch": 32,
+        "maxi-batch": 100,
+        "maxi-batch-sort": "src",
+    }

@@ -24,7 +24,7 @@ from openwork.interop.onnx.search import Carried, Found, SearchStart, SearchStep
 from openwork.models.seq2seq import Transformer
 from openwork.nn.attention import KernelAttention
 from openwork.nn.kernels import reference
-from openwork.nn.positions import SinusoidTable, sinusoids
+from openwork.nn.positions import SinusoidTable
 
 EXAMPLE = (3, 7)  # sentences and positions of the source that the modules are traced with; all may change
 EXAMPLE_POSITIONS = 4  # of the target
@@ -58,7 +58,7 @@ def _plain(model: Transformer, positions: int) -> Transformer:
         if isinstance(module, KernelAttention):
             module.kernel = reference.attention
         if isinstance(module, SinusoidTable):
-            module.table = sinusoids(positions, module.width, module.base)
+            module.table = module.made(positions)
     return plain
 
 

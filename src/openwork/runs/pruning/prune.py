@@ -1,7 +1,7 @@
 """A bundle made smaller: what is taken away, by what measure, and what it costs.
 
-Layers go first, by the loss of some pairs; then heads and rows, by the loss's derivatives; then pieces, by what the
-corpus uses. A pruned model is worse until it is trained on.
+Layers go first, by the loss of some pairs; then heads and rows, by the loss's derivatives; then single weights, by
+their size; then pieces, by what the corpus uses. A pruned model is worse until it is trained on.
 """
 
 import tempfile
@@ -31,6 +31,7 @@ from openwork.models.settings import TransformerSettings
 from openwork.models.weights import model_weights, restore_weights
 from openwork.runs.pruning.importance import unit_importance
 from openwork.runs.pruning.layers import with_layers
+from openwork.runs.pruning.magnitude import with_largest
 from openwork.runs.pruning.units import with_feedforward, with_heads
 from openwork.runs.pruning.vocabulary import with_vocabulary
 from openwork.runs.synthetic.corpus import Corpus, corpus_of
@@ -40,19 +41,24 @@ from openwork.training.loss import batch_loss
 
 SAMPLE = 500  # pairs by which layers, heads and rows are judged
 TOKENS = 2048  # of a batch of them
+LEAST_SHARE = 0.05  # of weights that stay
 Report = Callable[[str], None]
 Weights = Mapping[str, Tensor]
 
 
 @dataclass(frozen=True)
 class PrunedSizes:
-    """What the pruned model has; None: what it has now. `vocabulary`: only the pieces that the corpus uses."""
+    """What the pruned model has; None: what it has now. `vocabulary`: only the pieces that the corpus uses.
+
+    `weights`: the share of each matrix's numbers that are not zero.
+    """
 
     encoder_layers: int | None = None
     decoder_layers: int | None = None
     heads: int | None = None
     feedforward: int | None = None
     vocabulary: bool = False
+    weights: float | None = None
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> "PrunedSizes":
@@ -63,13 +69,15 @@ class PrunedSizes:
                 hint="such as --decoder-layers 1, --heads 2 or --vocabulary",
                 code="U175",
             )
-        counts = [field.name for field in fields(cls) if field.name != "vocabulary"]
+        counts = [field.name for field in fields(cls) if field.name not in ("vocabulary", "weights")]
         for name, value in given.items():
             is_count = name in counts and isinstance(value, int) and value >= 1 and not isinstance(value, bool)
-            if not is_count and not (name == "vocabulary" and isinstance(value, bool)):
+            is_share = name == "weights" and isinstance(value, float) and LEAST_SHARE <= value < 1
+            if not (is_count or is_share or (name == "vocabulary" and isinstance(value, bool))):
                 raise UsageError(
                     f"a pruned model cannot have {name}={value!r}",
-                    hint=f"use numbers from 1 on for {', '.join(counts)}; True for vocabulary",
+                    hint=f"use numbers from 1 on for {', '.join(counts)}; {LEAST_SHARE} to 1 for weights; True for "
+                    "vocabulary",
                     code="U180",
                 )
         return cls(**given)
@@ -126,6 +134,8 @@ def prune_bundle(
     megabytes = [(whole_bundle(one) / WEIGHTS).stat().st_size / 1e6 for one in (folder, out)]
     report(f"file: {megabytes[0]:.1f} MB -> {megabytes[1]:.1f} MB")
     report(f"loss of {_count(sample):,} tokens: {before:.4f} -> {after:.4f}; openwork train --from-bundle mends it")
+    if wanted.weights is not None:
+        report("note: with --set fine_tuning.keep_zeros=true the zeros stay")
 
 
 def _pruned(
@@ -149,6 +159,8 @@ def _pruned(
             settings, weights = with_heads(settings, weights, importance, wanted.heads)
         if wanted.feedforward is not None:
             settings, weights = with_feedforward(settings, weights, importance, wanted.feedforward)
+    if wanted.weights is not None:
+        weights = with_largest(weights, wanted.weights)
     return settings, weights
 
 

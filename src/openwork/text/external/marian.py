@@ -53,14 +53,14 @@ class MarianTokenizer(ExternalTokenizer):
     form = "marian"
 
     def __init__(self, pieces: SentencePieceTokenizer, vocabulary: Mapping[str, int]) -> None:
-        self._pieces = pieces
-        self._ids = dict(vocabulary)
-        self._names = {number: name for name, number in self._ids.items()}
+        self.pieces = pieces
+        self.ids = dict(vocabulary)
+        self._names = {number: name for name, number in self.ids.items()}
         self.kind = f"external Marian over {pieces.kind.removeprefix('external ')}"
         self.vocabulary_size: int = max(self._names) + 1
         self.numbers = sorted(self._names)
         # Targets start with the padding symbol, which has no other meaning in a text.
-        self.marks = Marks(pad=self._ids.get(PAD), unknown=self._ids[UNKNOWN], end=self._ids.get(END))
+        self.marks = Marks(pad=self.ids.get(PAD), unknown=self.ids[UNKNOWN], end=self.ids.get(END))
 
     @classmethod
     def from_content(cls, content: str) -> "MarianTokenizer":
@@ -68,18 +68,18 @@ class MarianTokenizer(ExternalTokenizer):
         return cls(SentencePieceTokenizer.from_content(parts["pieces"]), checked_pieces(parts["vocabulary"]))
 
     def content(self) -> str:
-        return json.dumps({"pieces": self._pieces.content(), "vocabulary": self._ids}, ensure_ascii=False)
+        return json.dumps({"pieces": self.pieces.content(), "vocabulary": self.ids}, ensure_ascii=False)
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         return [self.encode_pieces(text).ids for text in texts]
 
     def encode_pieces(self, text: str) -> Pieces:
         language = self._language(text)
-        rest = self._pieces.encode_pieces(text[len(language) :])
+        rest = self.pieces.encode_pieces(text[len(language) :])
         names = [language] * bool(language) + rest.pieces
         offsets = [(0, len(language))] * bool(language)
         offsets += [(begin + len(language), end + len(language)) for begin, end in rest.offsets]
-        return Pieces([self._ids.get(name, self._ids[UNKNOWN]) for name in names], names, offsets)
+        return Pieces([self.ids.get(name, self.ids[UNKNOWN]) for name in names], names, offsets)
 
     def decode(self, ids: list[int]) -> str:
         """The pieces side by side; the space of the first one goes."""

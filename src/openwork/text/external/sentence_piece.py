@@ -100,7 +100,7 @@ class SentencePieceTokenizer(ExternalTokenizer):
 
     def __init__(self, data: bytes) -> None:
         """From the bytes of a .model file; `ValueError` where they are none."""
-        self._data = data
+        self.data = data
         self._processor = processor = _processor(data)
         _check_replacements(data)
         self.vocabulary_size: int = processor.vocab_size()
@@ -113,7 +113,7 @@ class SentencePieceTokenizer(ExternalTokenizer):
         return cls(base64.b64decode(content, validate=True))
 
     def content(self) -> str:
-        return base64.b64encode(self._data).decode("ascii")
+        return base64.b64encode(self.data).decode("ascii")
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         refuse_surrogates(texts)

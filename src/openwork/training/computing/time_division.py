@@ -31,6 +31,7 @@ MODULES: dict[str, Group] = {
     "BatchNorm": "normalisation",
     "TokenEmbedding": "embedding",
     "SinusoidalPositions": "embedding",
+    "SplitSinusoids": "embedding",
     "LearnedPositions": "embedding",
     "MultiHeadAttention": "attention",
     "AdditiveAttention": "attention",

@@ -1,0 +1,47 @@
+"""Weights that are zeros and stay zeros, whatever the optimiser does."""
+
+import torch
+from torch import Tensor, nn
+from torch.distributed.tensor import DTensor, distribute_tensor
+
+from openwork.models.interfaces import SequenceModel
+
+
+class KeptZeros:
+    """The zeros of a model: rows that it names, such as the vector before the first token, and those of its matrices.
+
+    `of_matrices`: whether what is zero in a matrix now stays so; a pruned model has many (`runs/pruning/magnitude.py`).
+    """
+
+    def __init__(self, model: SequenceModel, *, of_matrices: bool = False) -> None:
+        self.masks: list[tuple[nn.Parameter, Tensor]] = []  # weights, and where they may be something else than zero
+        rows = dict(model.zero_rows)
+        for weight in model.parameters():
+            mask = weight.detach() != 0 if of_matrices and weight.dim() >= 2 else torch.ones_like(weight).bool()
+            if weight in rows:
+                mask[rows[weight]] = False
+            if not mask.all():
+                self.masks.append((weight, mask))
+
+    @property
+    def count(self) -> int:
+        """How many numbers these are."""
+        return sum(int((~mask).sum()) for _, mask in self.masks)
+
+    def move_to(self, model: SequenceModel, copy: SequenceModel) -> None:
+        """Those of the model become those of a copy, which may have a part of each weight on this process."""
+        places = dict(zip(model.parameters(), copy.parameters(), strict=True))
+        self.masks = [(places[weight], _divided_like(places[weight], mask)) for weight, mask in self.masks]
+
+    @torch.no_grad()
+    def restore(self) -> None:
+        """Makes them zeros again, after an optimiser's step."""
+        for weight, mask in self.masks:
+            weight.mul_(mask)
+
+
+def _divided_like(weight: Tensor, mask: Tensor) -> Tensor:
+    """The part of a mask that belongs to the part of the weight that is here."""
+    if not isinstance(weight, DTensor):
+        return mask
+    return distribute_tensor(mask.to(weight.device), weight.device_mesh, weight.placements)
