@@ -17,7 +17,10 @@ class KeptZeros:
         self.masks: list[tuple[nn.Parameter, Tensor]] = []  # weights, and where they may be something else than zero
         rows = dict(model.zero_rows)
         for weight in model.parameters():
-            mask = weight.detach() != 0 if of_matrices and weight.dim() >= 2 else torch.ones_like(weight).bool()
+            is_searched = of_matrices and weight.dim() >= 2
+            if weight not in rows and not is_searched:
+                continue
+            mask = weight.detach() != 0 if is_searched else torch.ones_like(weight, dtype=torch.bool)
             if weight in rows:
                 mask[rows[weight]] = False
             if not mask.all():
