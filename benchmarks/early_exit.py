@@ -3,7 +3,7 @@
     python benchmarks/early_exit.py BUNDLE --corpus CORPUS
 
 The model's own greedy translations are read again, and after each layer of the decoder its final norm and its output
-matrix predict the next token. `oracle`: the first layer whose best token is the last layer's is known for nothing.
+matrix predict the next token. `oracle`: the first layer whose best token is the last layer's is known at no cost.
 Otherwise a token leaves where the best one has more than a probability, which costs an output projection after each
 layer. Multiply-adds are those of the decoder and its output for a target token, by openwork's cost model; a token that
 left early still needs keys and values in the layers that it has not seen. Added to results/early-exit.json.

@@ -107,8 +107,9 @@ def test_sentence_piece_is_written_as_it_is(listed: bool, tmp_path: Path) -> Non
     write_marian(tmp_path / "m", bundle)
     again = bundle_from_marian(tmp_path / "m")
     files = {path.name for path in (tmp_path / "m").iterdir()}
-    assert {"source.spm", "target.spm", "source.vocab.yml", "target.vocab.yml"} <= files if listed else True
+    assert not listed or {"source.spm", "target.spm", "source.vocab.yml", "target.vocab.yml"} <= files
     assert listed or (tmp_path / "m" / "vocab.spm").read_bytes() == model.read_bytes()
+    assert again.tokenizers.sizes == (again.model.source_embedding.pieces, len(again.model.output_weight))
     for line in LINES[:3]:
         assert again.tokenizers.source.encode(line) == bundle.tokenizers.source.encode(line)
     never = written(tmp_path / "m")[0]["decoder_ff_logit_out_b"] == NEVER

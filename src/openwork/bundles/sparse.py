@@ -30,7 +30,7 @@ def packed(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _is_smaller(tensor: Tensor) -> bool:
-    if tensor.dim() < 2 or tensor.shape[-1] % BITS or tensor.is_meta or not tensor.numel():
+    if tensor.dim() < 2 or tensor.shape[-1] % BITS:
         return False
     size, kept = tensor.element_size(), int(tensor.count_nonzero())
     return kept * SPARSEST >= tensor.numel() and kept * size + tensor.numel() // BITS < tensor.numel() * size

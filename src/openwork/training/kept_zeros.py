@@ -2,9 +2,11 @@
 
 import torch
 from torch import Tensor, nn
-from torch.distributed.tensor import DTensor, distribute_tensor
 
 from openwork.models.interfaces import SequenceModel
+
+Mask = tuple[nn.Parameter, Tensor]
+"""A weight, and where it may be something else than zero."""
 
 
 class KeptZeros:
@@ -14,7 +16,7 @@ class KeptZeros:
     """
 
     def __init__(self, model: SequenceModel, *, of_matrices: bool = False) -> None:
-        self.masks: list[tuple[nn.Parameter, Tensor]] = []  # weights, and where they may be something else than zero
+        self.masks: list[Mask] = []
         rows = dict(model.zero_rows)
         for weight in model.parameters():
             is_searched = of_matrices and weight.dim() >= 2
@@ -31,20 +33,8 @@ class KeptZeros:
         """How many numbers these are."""
         return sum(int((~mask).sum()) for _, mask in self.masks)
 
-    def move_to(self, model: SequenceModel, copy: SequenceModel) -> None:
-        """Those of the model become those of a copy, which may have a part of each weight on this process."""
-        places = dict(zip(model.parameters(), copy.parameters(), strict=True))
-        self.masks = [(places[weight], _divided_like(places[weight], mask)) for weight, mask in self.masks]
-
     @torch.no_grad()
     def restore(self) -> None:
         """Makes them zeros again, after an optimiser's step."""
         for weight, mask in self.masks:
             weight.mul_(mask)
-
-
-def _divided_like(weight: Tensor, mask: Tensor) -> Tensor:
-    """The part of a mask that belongs to the part of the weight that is here."""
-    if not isinstance(weight, DTensor):
-        return mask
-    return distribute_tensor(mask.to(weight.device), weight.device_mesh, weight.placements)

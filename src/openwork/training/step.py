@@ -109,7 +109,7 @@ class Updater:
         self.objective = make_objective(settings, precision, soft_share)
         self.first_updates = first_updates(self.copy.stored, settings)
         self.kept_zeros = kept_zeros or KeptZeros(model)
-        self.kept_zeros.move_to(model, self.copy.stored)
+        self.kept_zeros.masks = self.copy.masks_of_stored(self.kept_zeros.masks)
         # The framework's stacks of recurrent layers draw the dropout between them from one generator for all threads.
         stacks = any(isinstance(module, nn.RNNBase) and module.dropout > 0 for module in model.modules())
         self.whole_batches = has_batch_norms(model)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method
-from torch.distributed.tensor import DTensor
+from torch.distributed.tensor import DTensor, distribute_tensor
 
 from openwork.base.errors import ConfigError
 from openwork.base.messages import msg
@@ -23,6 +23,7 @@ from openwork.models.weights import model_facts
 from openwork.nn.layers import DecoderLayer, layers_of
 from openwork.nn.normalisation import has_batch_norms
 from openwork.training.computing.working_copy import WorkingCopy
+from openwork.training.kept_zeros import Mask
 from openwork.training.settings import TrainingSettings
 
 
@@ -91,6 +92,15 @@ class ShardedCopy(WorkingCopy):
     @property
     def stored(self) -> SequenceModel:
         return self.model
+
+    def masks_of_stored(self, masks: list[Mask]) -> list[Mask]:
+        parts = dict(zip(self.whole.parameters(), self.model.parameters(), strict=True))
+        found = list[Mask]()
+        for weight, mask in masks:
+            part = parts[weight]
+            assert isinstance(part, DTensor)
+            found.append((part, distribute_tensor(mask, part.device_mesh, part.placements)))
+        return found
 
     def refresh(self) -> None:
         for weight in self.own:

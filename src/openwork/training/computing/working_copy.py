@@ -15,6 +15,7 @@ from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.feedforward import FeedForward
 from openwork.nn.kernels.gpu.linear import linear_in_layout, linears_in_layout, rectified_in_layout
+from openwork.training.kept_zeros import Mask
 
 
 class WorkingCopy:
@@ -48,6 +49,10 @@ class WorkingCopy:
     def stored(self) -> SequenceModel:
         """The model whose weights the optimiser moves and checkpoints hold."""
         return self.whole
+
+    def masks_of_stored(self, masks: list[Mask]) -> list[Mask]:
+        """Masks of the model's weights as those of the stored ones."""
+        return masks
 
     def refresh(self) -> None:
         """Casts the weights, after they have changed; on a GPU by one operation."""
