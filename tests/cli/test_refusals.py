@@ -35,7 +35,7 @@ REFUSED = [
     ("data check --source FILE", "its other side was not named", "both files"),
     ("data stats", "name what to measure", "--source and --target"),
     ("import ct3 FOLDER --out FOLDER/a", "'ct3' is no form that openwork knows", "ct2, hf and marian"),
-    ("export FOLDER --to tflite --out FOLDER/a", "'tflite' is no form that openwork knows", "ct2, hf and onnx"),
+    ("export FOLDER --to tflite --out FOLDER/a", "'tflite' is no form that openwork knows", "ct2, hf, marian and onnx"),
     ("import ct2 FOLDER --out FOLDER/a --target-tokenizer FILE", "--target-tokenizer needs --source-tokenizer",
         "--source-tokenizer FILE"),
     ("tokenize", "it is not clear which tokenizer to use", "--tokenizer a tokenizer's file"),

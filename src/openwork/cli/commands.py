@@ -68,7 +68,7 @@ GROUPS = (
         "import": CommandEntry("convert", "import_model", "Convert another toolkit's model to a bundle."),
         "export": CommandEntry("convert", "export", "Convert a bundle to another toolkit's model."),
         "prune": CommandEntry(
-            "convert", "prune", "Take from a Transformer the layers, heads, rows and pieces that matter least."
+            "convert", "prune", "Take from a Transformer the layers, heads, rows, weights and pieces that matter least."
         ),
         "quantise": CommandEntry("convert", "quantise", "Write a bundle with its weights in fewer bits."),
     }),
