@@ -21,6 +21,7 @@ from openwork.machine.workers import (
     Workers,
     choose_threads,
     choose_workers,
+    threads_for,
     using_threads,
 )
 from openwork.models.families import ModelSettings
@@ -77,6 +78,12 @@ def test_as_many_as_pay(monkeypatch: pytest.MonkeyPatch) -> None:
         assert choose_workers(None, 1, CPU) == 1
         assert choose_workers(7, 1, CPU) == 7
         assert choose_workers(None, 8 * LEAST_TOKENS, torch.device("cuda")) == 1
+
+
+def test_one_thread_computes_what_several_would_not_compute_faster() -> None:
+    assert threads_for(1024, 64, CPU) == 1
+    assert threads_for(1024, 128, CPU) is None and threads_for(2048, 64, CPU) is None
+    assert threads_for(1024, 64, torch.device("cuda")) is None and threads_for(1024, 64, CPU, processes=2) is None
 
 
 def test_on_a_busy_machine_those_with_good_parts(monkeypatch: pytest.MonkeyPatch) -> None:

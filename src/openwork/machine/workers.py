@@ -21,6 +21,7 @@ R = TypeVar("R")
 
 LEAST_TOKENS = 512  # of a worker's part; with fewer the cost per batch of a worker exceeds its gain
 GOOD_TOKENS = 1024  # with fewer a core that another program has makes two workers slower than one
+LEAST_NUMBERS = 65_536  # in the vectors of a worker's part; operations on fewer are over before a second thread helps
 OBSERVED = 8  # calls whose times are summed before they decide anything
 FEWEST_SINGLE, MOST_SINGLE = 32, 512  # calls one by one until it is tried again whether all at once is faster
 
@@ -36,6 +37,15 @@ def choose_threads(wanted: int | None, device: torch.device, workers: int = 1, p
     if wanted is not None or device.type != "cpu" or processes > 1:
         return wanted
     return threads if threads <= workers else min(threads, max(workers, free_cores()))
+
+
+def threads_for(tokens: int, width: int, device: torch.device, processes: int = 1) -> int | None:
+    """One where a batch's vectors are so few and so narrow that several threads take as long; None: any number.
+
+    On an idle machine one is no slower there, and where another program has a core it is much faster
+    (benchmarks/results/busy-machine.json).
+    """
+    return 1 if device.type == "cpu" and processes == 1 and tokens * width < 2 * LEAST_NUMBERS else None
 
 
 def choose_workers(wanted: int | None, tokens: int, device: torch.device, processes: int = 1) -> int:

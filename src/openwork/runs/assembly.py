@@ -20,7 +20,7 @@ from openwork.machine.available import check_memory, free_memory
 from openwork.machine.device import choose_device, choose_products
 from openwork.machine.precision import PrecisionName, choose_precision
 from openwork.machine.processes import ALONE, Processes
-from openwork.machine.workers import choose_threads, choose_workers, using_threads
+from openwork.machine.workers import choose_threads, choose_workers, threads_for, using_threads
 from openwork.models.build import build_model
 from openwork.models.interfaces import SequenceModel, count_weights
 from openwork.models.label_model import LabelModel
@@ -80,6 +80,8 @@ def resolve_computing(
     known = before.training if before is not None else settings.training
     wanted = settings.training
     threads = wanted.threads or known.threads
+    if before is None and threads is None and wanted.workers is None:
+        threads = threads_for(settings.batches.tokens, settings.model.width, device, processes.count)
     with using_threads(threads):
         chosen = choose_workers(wanted.workers or known.workers, settings.batches.tokens, device, processes.count)
     workers = 1 if settings.needs_whole_batches else chosen

@@ -70,7 +70,7 @@ def train_bundle(
             threads = settings.training.threads
             if threads is not None and threads < torch.get_num_threads():
                 count = torch.get_num_threads()
-                report(f"threads: {threads} of {count}; other programs had the other cores at its start")
+                report(f"threads: {threads} of {count}; training.threads sets another number for a new run")
             with using_threads(threads):
                 setup = prepare_training(settings, folder, device, report, corpus, processes)
                 if budget is not None and setup.progress.step == 0:
