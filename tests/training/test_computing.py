@@ -77,6 +77,16 @@ def test_threads_share_a_batch_unless_it_must_stay_whole() -> None:
             assert resolve_computing(run, None, CPU).training.workers == workers
 
 
+@pytest.mark.slow
+def test_a_small_batch_has_one_thread_unless_told_otherwise() -> None:
+    small = "batches.tokens=1024", "model.width=64"
+    with using_threads(4):
+        chosen = resolve_computing(settings(*small), None, CPU).training
+        assert (chosen.threads, chosen.workers) == (1, 1)
+        assert resolve_computing(settings(*small, "training.threads=4"), None, CPU).training.threads == 4
+        assert resolve_computing(settings(*small, "training.workers=2"), None, CPU).training.workers == 2
+
+
 def test_batches_come_ahead_on_a_gpu_or_when_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     training = make_training(make_store(tmp_path / "store"))
     off = SETTINGS.model_copy(update={"compile": "off"})

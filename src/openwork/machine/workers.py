@@ -42,7 +42,7 @@ def choose_threads(wanted: int | None, device: torch.device, workers: int = 1, p
 def threads_for(tokens: int, width: int, device: torch.device, processes: int = 1) -> int | None:
     """One where a batch's vectors are so few and so narrow that several threads take as long; None: any number.
 
-    On an idle machine one is no slower there, and where another program has a core it is much faster
+    On an idle machine one is about as fast there, and where another program has a core it is faster by half
     (benchmarks/results/busy-machine.json).
     """
     return 1 if device.type == "cpu" and processes == 1 and tokens * width < 2 * LEAST_NUMBERS else None
