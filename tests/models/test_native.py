@@ -22,7 +22,8 @@ from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
 from openwork.inference.prepared import prepare
 from openwork.inference.prepared.native import NativeTransformer, can_be_native, problem
-from openwork.inference.prepared.native.structures import IntegerLayout, integer_panels
+from openwork.inference.prepared.native.sources import FUNCTIONS
+from openwork.inference.prepared.native.structures import IntegerLayout, Layout, integer_panels
 from openwork.inference.prepared.products import ProductType, quantised
 from openwork.machine.native import building
 from openwork.models.build import build_model
@@ -414,7 +415,9 @@ def test_its_product_is_that_of_the_rounded_numbers() -> None:
     native = NativeTransformer(model, "int8")
     state = native.start(*batch(3))
     logits, _ = native.step(torch.full((3, 1), START), state)
-    integers, scales = quantised(model.output_weight.detach())
+    layout = Layout.of(building.library(FUNCTIONS), "int8")
+    assert isinstance(layout, IntegerLayout)
+    integers, scales = quantised(model.output_weight.detach(), layout.most_of_two)
     # the vector before the matrix, found by solving for it: 64 unknowns, 83 equations
     matrix = integers.double() * scales.double()[:, None]
     hidden = torch.linalg.lstsq(matrix, logits[:, 0].double().T).solution.T

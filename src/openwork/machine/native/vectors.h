@@ -95,7 +95,23 @@ inline float number(BFloat16 kept) {
     return made;
 }
 
-inline Vector all(float number) { return Vector{} + number; }
+// Less zero, since compilers leave that out: what is added to zero may change its sign.
+inline Vector all(float number) { return number - Vector{}; }
+
+// one * other + sum, rounded once. By its instruction, since for some processors compilers take two for it, here and there.
+#if OPENWORK_LANES == 16
+inline Vector fused(Vector one, Vector other, Vector sum) {
+    return (Vector)_mm512_fmadd_ps((__m512)one, (__m512)other, (__m512)sum);
+}
+#elif OPENWORK_LANES == 8
+inline Vector fused(Vector one, Vector other, Vector sum) {
+    return (Vector)_mm256_fmadd_ps((__m256)one, (__m256)other, (__m256)sum);
+}
+#else
+inline Vector fused(Vector one, Vector other, Vector sum) {
+    return (Vector)vfmaq_f32((float32x4_t)sum, (float32x4_t)one, (float32x4_t)other);
+}
+#endif
 
 // Of each lane the greater; where one is not a number, the second.
 inline Vector greater(Vector one, Vector other) { return one > other ? one : other; }
@@ -163,13 +179,12 @@ inline Vector exponential(Vector x) {
     constexpr float TO_WHOLE = 12582912.0f;  // 1.5 x 2^23: a number added to it is rounded to a whole one
     constexpr int32_t WHOLE_ZERO = 0x4B400000, EXPONENT = 23, BIAS = 127;
     x = greater(all(-87.0f), x);
-    const Vector shifted = x * 1.44269504f + TO_WHOLE;
+    const Vector shifted = fused(x, all(1.44269504f), all(TO_WHOLE));
     const Vector n = shifted - TO_WHOLE;
-    Vector rest = x - n * 0.693359375f;
-    rest = rest + n * 2.12194440e-4f;
+    const Vector rest = fused(n, all(2.12194440e-4f), fused(n, all(-0.693359375f), x));
     Vector sum = all(1.9875691500e-4f);
     for (const float factor : {1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f, 1.6666665459e-1f, 0.5f, 1.0f, 1.0f})
-        sum = sum * rest + factor;
+        sum = fused(sum, rest, all(factor));
     const Whole power = ((Whole)shifted - WHOLE_ZERO + BIAS) << EXPONENT;
     return sum * (Vector)power;
 }

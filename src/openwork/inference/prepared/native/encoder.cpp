@@ -45,7 +45,7 @@ struct Attention {
             Vector sums[QUERIES] = {};
             for (int i = 0; i < head.key_width; ++i) {
                 const Vector key = load(turned.data() + static_cast<size_t>(i) * room + place);
-                for (int q = 0; q < QUERIES; ++q) sums[q] += key * query[q][i];
+                for (int q = 0; q < QUERIES; ++q) sums[q] = fused(key, all(query[q][i]), sums[q]);
             }
             for (int q = 0; q < QUERIES; ++q) store(scores.data() + static_cast<size_t>(q) * room + place, sums[q]);
         }
@@ -55,7 +55,8 @@ struct Attention {
             Vector sums[QUERIES] = {};
             for (int place = 0; place < head.positions; ++place) {
                 const Vector value = load(head.values + place * head.stride + i);
-                for (int q = 0; q < QUERIES; ++q) sums[q] += value * scores[static_cast<size_t>(q) * room + place];
+                for (int q = 0; q < QUERIES; ++q)
+                    sums[q] = fused(value, all(scores[static_cast<size_t>(q) * room + place]), sums[q]);
             }
             for (int q = 0; q < QUERIES; ++q) store(to[q] + i, sums[q]);
         }

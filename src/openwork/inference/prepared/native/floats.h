@@ -49,7 +49,7 @@ void rows_of_panel(const Product& product, int panel, const float* x, float* y, 
         for (int i = 0; i < USED; ++i) part[i] = load(weights + i * LANES);
         for (int row = 0; row < ROWS; ++row) {
             const Vector same = all(x[static_cast<size_t>(row) * product.inputs + k]);
-            for (int i = 0; i < USED; ++i) sums[row][i] += part[i] * same;
+            for (int i = 0; i < USED; ++i) sums[row][i] = fused(part[i], same, sums[row][i]);
         }
     }
     for (int i = 0; i < USED; ++i) {

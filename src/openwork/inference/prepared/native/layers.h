@@ -28,7 +28,7 @@ void normalise(const Norm& norm, const float* x, int width, float* y) {
     for (int i = 0; i < whole; i += LANES) parts += load(x + i);
     const float mean = std::accumulate(x + whole, x + width, sum_of(parts)) / static_cast<float>(width);
     Vector squares{};
-    for (int i = 0; i < whole; i += LANES) squares += (load(x + i) - mean) * (load(x + i) - mean);
+    for (int i = 0; i < whole; i += LANES) squares = fused(load(x + i) - mean, load(x + i) - mean, squares);
     float sum = sum_of(squares);
     for (int i = whole; i < width; ++i) sum += (x[i] - mean) * (x[i] - mean);
     const float factor = 1.0f / std::sqrt(sum / static_cast<float>(width) + norm.epsilon);
@@ -86,7 +86,7 @@ void attend(const float* query, const Seen<Cached>& keys, const Seen<Cached>& va
         const Cached* key = keys.at(place);
         values.ask_for(place);
         Vector parts{};
-        for (int i = 0; i < whole; i += LANES) parts += load(query + i) * load(key + i);
+        for (int i = 0; i < whole; i += LANES) parts = fused(load(query + i), load(key + i), parts);
         float sum = sum_of(parts);
         for (int i = whole; i < keys.width; ++i) sum += query[i] * number(key[i]);
         scores[place] = sum;
@@ -94,7 +94,7 @@ void attend(const float* query, const Seen<Cached>& keys, const Seen<Cached>& va
     softmax(scores, count);
     for (int i = 0; i < filled; i += LANES) {
         Vector sum{};
-        for (int place = 0; place < count; ++place) sum += load(values.at(place) + i) * scores[place];
+        for (int place = 0; place < count; ++place) sum = fused(load(values.at(place) + i), all(scores[place]), sum);
         store(found + i, sum);
     }
     for (int i = filled; i < values.width; ++i) {

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "division.h"
@@ -42,29 +43,28 @@ inline Whole places(int64_t begin) {
     return made + static_cast<int32_t>(begin);
 }
 
-// Rows and columns exchanged.
-inline void transpose(Vector (&rows)[LANES]) {
-#if defined(__clang__)
-    float numbers[LANES][LANES];
-    std::memcpy(numbers, rows, sizeof numbers);
-    for (int i = 0; i < LANES; ++i)
-        for (int j = 0; j < LANES; ++j) rows[j][i] = numbers[i][j];
-#else
-    for (int distance = 1; distance < LANES; distance *= 2) {
-        Whole first, second;
-        for (int lane = 0; lane < LANES; ++lane) {
-            first[lane] = lane & distance ? LANES + lane - distance : lane;
-            second[lane] = lane & distance ? LANES + lane : lane + distance;
-        }
+// Blocks of rows and columns exchanged, all of them `DISTANCE` wide. The lanes are constants, so that compilers find the
+// instruction that moves them.
+template <int DISTANCE, int... LANE>
+inline void exchange(Vector (&rows)[LANES], std::integer_sequence<int, LANE...> lanes) {
+    if constexpr (DISTANCE < LANES) {
         for (int row = 0; row < LANES; ++row) {
-            if (row & distance) continue;
-            const Vector one = rows[row], other = rows[row + distance];
-            rows[row] = __builtin_shuffle(one, other, first);
-            rows[row + distance] = __builtin_shuffle(one, other, second);
-        }
-    }
+            if (row & DISTANCE) continue;
+            const Vector one = rows[row], other = rows[row + DISTANCE];
+#if defined(__clang__)
+            rows[row] = __builtin_shufflevector(one, other, (LANE & DISTANCE ? LANES + LANE - DISTANCE : LANE)...);
+            rows[row + DISTANCE] = __builtin_shufflevector(one, other, (LANE & DISTANCE ? LANES + LANE : LANE + DISTANCE)...);
+#else
+            rows[row] = __builtin_shuffle(one, other, Whole{(LANE & DISTANCE ? LANES + LANE - DISTANCE : LANE)...});
+            rows[row + DISTANCE] = __builtin_shuffle(one, other, Whole{(LANE & DISTANCE ? LANES + LANE : LANE + DISTANCE)...});
 #endif
+        }
+        exchange<2 * DISTANCE>(rows, lanes);
+    }
 }
+
+// Rows and columns exchanged.
+inline void transpose(Vector (&rows)[LANES]) { exchange<1>(rows, std::make_integer_sequence<int, LANES>()); }
 
 // A matrix of the one factor: number (row, j) is at row * row_step + j * step.
 struct Factor {
@@ -82,37 +82,33 @@ inline void block(Factor left, const float* right, int64_t right_step, int64_t c
         for (int v = 0; v < VECTORS; ++v) from[v] = load(right + j * right_step + v * LANES);
         for (int row = 0; row < ROWS; ++row) {
             const Vector factor = all(left.numbers[row * left.row_step + j * left.step]);
-            for (int v = 0; v < VECTORS; ++v) sums[row][v] += factor * from[v];
+            for (int v = 0; v < VECTORS; ++v) sums[row][v] = fused(factor, from[v], sums[row][v]);
         }
     }
     for (int row = 0; row < ROWS; ++row)
         for (int v = 0; v < VECTORS; ++v) store(out + row * out_step + v * LANES, sums[row][v]);
 }
 
+// Some rows of a product, in blocks of as many columns as fit, then of half as many.
+template <int ROWS, int VECTORS, class Number>
+void strip(Factor left, const float* right, int64_t count, int64_t columns, Number* out, int64_t out_step,
+           int64_t column = 0) {
+    for (; column + VECTORS * LANES <= columns; column += VECTORS * LANES)
+        block<ROWS, VECTORS>(left, right + column, columns, count, out + column, out_step);
+    if constexpr (VECTORS > 1) strip<ROWS, VECTORS / 2>(left, right, count, columns, out, out_step, column);
+}
+
 // out (rows, columns) = left (rows, count) right (count, columns); columns fill registers.
-template <class Number>
+//
+// The sums of a block fill registers, of which AVX2 has 16 and others 32.
+template <int ROWS = LANES == 8 ? 6 : 4, class Number>
 void product(Factor left, const float* right, int64_t rows, int64_t count, int64_t columns, Number* out,
-             int64_t out_step) {
-    constexpr int ROWS = 4, VECTORS = 4;
-    int64_t row = 0;
-    for (; row + ROWS <= rows; row += ROWS) {
-        const Factor part{left.numbers + row * left.row_step, left.row_step, left.step};
-        Number* to = out + row * out_step;
-        int64_t column = 0;
-        for (; column + VECTORS * LANES <= columns; column += VECTORS * LANES)
-            block<ROWS, VECTORS>(part, right + column, columns, count, to + column, out_step);
-        for (; column < columns; column += LANES)
-            block<ROWS, 1>(part, right + column, columns, count, to + column, out_step);
-    }
-    for (; row < rows; ++row) {
-        const Factor part{left.numbers + row * left.row_step, left.row_step, left.step};
-        Number* to = out + row * out_step;
-        int64_t column = 0;
-        for (; column + VECTORS * LANES <= columns; column += VECTORS * LANES)
-            block<1, VECTORS>(part, right + column, columns, count, to + column, out_step);
-        for (; column < columns; column += LANES)
-            block<1, 1>(part, right + column, columns, count, to + column, out_step);
-    }
+             int64_t out_step, int64_t row = 0) {
+    constexpr int VECTORS = LANES == 8 ? 2 : 4;
+    for (; row + ROWS <= rows; row += ROWS)
+        strip<ROWS, VECTORS>(Factor{left.numbers + row * left.row_step, left.row_step, left.step}, right, count, columns,
+                             out + row * out_step, out_step);
+    if constexpr (ROWS > 1) product<ROWS / 2>(left, right, rows, count, columns, out, out_step, row);
 }
 
 struct AttentionRoom {
@@ -218,7 +214,7 @@ struct Attention {
             float* row = slopes + query * padded;
             const float* weight = weights + query * padded;
             Vector along = all(0);
-            for (int64_t j = 0; j < padded; j += LANES) along += load(row + j) * load(weight + j);
+            for (int64_t j = 0; j < padded; j += LANES) along = fused(load(row + j), load(weight + j), along);
             const float sum = sum_of(along);
             for (int64_t j = 0; j < padded; j += LANES)
                 store(row + j, load(weight + j) * (load(row + j) - sum) * fields.scale);

@@ -114,7 +114,7 @@ struct Norm {
         Vector squares = all(0);
         for (int64_t i = 0; i < fields.width; i += LANES) {
             const Vector centred = load(sums + i) - mean;
-            squares += centred * centred;
+            squares = fused(centred, centred, squares);
         }
         const float scale = 1 / std::sqrt(sum_of(squares) / fields.width + fields.epsilon);
         Number* output = row_of(fields.output, row);
@@ -135,8 +135,8 @@ struct Norm {
             store(sums + i, n);
             store(slopes + i, g);
             total += g;
-            along += g * n;
-            store(by_gain + i, load(by_gain + i) + dy * n);
+            along = fused(g, n, along);
+            store(by_gain + i, fused(dy, n, load(by_gain + i)));
             store(by_shift + i, load(by_shift + i) + dy);
         }
         const float mean_slope = sum_of(total) / fields.width, mean_along = sum_of(along) / fields.width;
