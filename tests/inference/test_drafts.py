@@ -11,6 +11,7 @@ from inference.bulk.folders import write_shards
 from journeys.command import Finished, told
 from openwork.bundles.bundle import Bundle, write_bundle
 from openwork.data.corpora.synthetic import copy
+from openwork.machine.device import has_narrow_kernels
 from openwork.models.build import build_model
 from openwork.text.pair import train_pair
 from openwork.text.settings import TextSettings
@@ -34,6 +35,9 @@ def test_the_translations_are_those_of_greedy_search(
 ) -> None:
     command = ["translate", bundle_folder, "--beam", "1", "--precision", precision]
     plain, with_draft = (call(*command, *more, stdin=LINES) for more in ([], ["--draft", draft]))
+    if precision == "bfloat16" and not has_narrow_kernels():
+        assert plain.code == 0 and with_draft.code == 2 and "U177" in with_draft.err
+        return
     assert plain.code == with_draft.code == 0, with_draft.err
     if precision == "float32":
         assert with_draft.out == plain.out and plain.lines[-1] == ""

@@ -25,9 +25,12 @@ from openwork.decoding.speculative import speculative_search
 from openwork.inference.prepared import can_be_prepared, types_of
 from openwork.inference.prepared.layers import Make
 from openwork.inference.prepared.native import NativeTransformer, can_be_native, problem
+from openwork.inference.prepared.native.sources import FUNCTIONS
+from openwork.inference.prepared.native.structures import IntegerLayout, Layout
 from openwork.inference.prepared.products import Product, available, quantised
 from openwork.inference.prepared.transformer import PreparedTransformer
 from openwork.inference.shortlists import Shortlist, in_whole_vocabulary
+from openwork.machine.native.building import library
 from openwork.models.interfaces import StepModel
 from openwork.models.seq2seq import Transformer
 from openwork.models.weights import model_weights, restore_weights
@@ -150,12 +153,17 @@ class RowsInEightBits(PreparedTransformer):
     """A prepared Transformer that multiplies by `row_product`: the formula of the compiled functions, in torch."""
 
     def _make(self) -> Make:
-        return row_product
+        layout = Layout.of(library(FUNCTIONS), "int8")
+        assert isinstance(layout, IntegerLayout)
+        return partial(row_product, most_of_two=layout.most_of_two)
 
 
-def row_product(weight: Tensor, bias: Tensor | None, rectified: bool = False) -> Product:
-    """x W^T + b with each row of x and of W quantised to integers from -127 to 127, and exact sums of products."""
-    integers, scale = quantised(weight)
+def row_product(weight: Tensor, bias: Tensor | None, rectified: bool = False, most_of_two: int = 0) -> Product:
+    """x W^T + b with each row of x and of W quantised to integers from -127 to 127, and exact sums of products.
+
+    `most_of_two`: see `quantised`.
+    """
+    integers, scale = quantised(weight, most_of_two)
     exact = integers.double().T
 
     def product(x: Tensor) -> Tensor:

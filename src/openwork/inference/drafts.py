@@ -23,7 +23,8 @@ class Drafts:
         if model is None or not engine.is_prepared or not can_be_prepared(draft):
             raise UsageError(
                 "--draft does not go with these models",
-                why="both must be Transformers with the paper's attention, on a processor, and the model no ensemble",
+                why="both must be Transformers with the paper's attention, on a processor that has products of this "
+                "precision, and the model no ensemble",
                 hint="leave --draft out",
                 code="U177",
             )
