@@ -42,7 +42,7 @@ def run_demo(out: Path, expressions: Sequence[str], report: Report, watchers: Se
     if (folder.bundle / "bundle.json").is_file():
         report(f"{folder.bundle} is trained already; delete {out} to see it learn again")
     else:
-        report("a Transformer learns to read dates in many languages from nothing: 2 to 3 minutes on two cores")
+        report("a Transformer learns to read dates in many languages from nothing: 2 to 5 minutes on two cores")
         if train_bundle(settings, out, report, watchers).bundle is None:
             return False
     bundle = load_bundle(folder.bundle)
