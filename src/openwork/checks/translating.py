@@ -26,7 +26,6 @@ from openwork.inference.prepared import can_be_prepared, types_of
 from openwork.inference.prepared.layers import Make
 from openwork.inference.prepared.native import NativeTransformer, can_be_native, problem
 from openwork.inference.prepared.native.sources import FUNCTIONS
-from openwork.inference.prepared.native.structures import IntegerLayout, Layout
 from openwork.inference.prepared.products import Product, available, quantised
 from openwork.inference.prepared.transformer import PreparedTransformer
 from openwork.inference.shortlists import Shortlist, in_whole_vocabulary
@@ -153,9 +152,7 @@ class RowsInEightBits(PreparedTransformer):
     """A prepared Transformer that multiplies by `row_product`: the formula of the compiled functions, in torch."""
 
     def _make(self) -> Make:
-        layout = Layout.of(library(FUNCTIONS), "int8")
-        assert isinstance(layout, IntegerLayout)
-        return partial(row_product, most_of_two=layout.most_of_two)
+        return partial(row_product, most_of_two=library(FUNCTIONS).openwork_integer_most_of_two())
 
 
 def row_product(weight: Tensor, bias: Tensor | None, rectified: bool = False, most_of_two: int = 0) -> Product:

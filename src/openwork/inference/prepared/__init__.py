@@ -16,7 +16,6 @@ from torch import nn
 from openwork.inference.prepared.native import NativeTransformer, can_be_native
 from openwork.inference.prepared.products import ProductType, available
 from openwork.inference.prepared.transformer import PreparedTransformer, can_be_prepared
-from openwork.machine.device import has_narrow_kernels
 from openwork.models.interfaces import SequenceModel, StepModel
 from openwork.models.seq2seq import Transformer
 
@@ -26,12 +25,11 @@ SENTENCES, PIECES = 64, 12  # of the search by which `fastest` measures
 
 
 def prepare(model: SequenceModel, products: ProductType = "float32") -> StepModel[Any]:
-    """The model prepared with products of the given type, or the model itself if it cannot be prepared, or this
-    processor has no instructions for such products.
+    """The model prepared with products of the given type, or the model itself if it cannot be prepared.
 
     Its encoder and its steps are compiled where possible.
     """
-    if not can_be_prepared(model) or (products == "bfloat16" and not has_narrow_kernels()):
+    if not can_be_prepared(model):
         return model
     assert isinstance(model, Transformer)
     if can_be_native(model, products):

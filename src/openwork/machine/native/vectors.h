@@ -95,10 +95,10 @@ inline float number(BFloat16 kept) {
     return made;
 }
 
-// Less zero, since compilers leave that out: what is added to zero may change its sign.
+// Zero is subtracted, which compilers leave out; an added zero they keep, since it makes -0 to 0.
 inline Vector all(float number) { return number - Vector{}; }
 
-// one * other + sum, rounded once. By its instruction, since for some processors compilers take two for it, here and there.
+// one * other + sum, rounded once. The instruction is named, since for some processors GCC takes two in some loops.
 #if OPENWORK_LANES == 16
 inline Vector fused(Vector one, Vector other, Vector sum) {
     return (Vector)_mm512_fmadd_ps((__m512)one, (__m512)other, (__m512)sum);
