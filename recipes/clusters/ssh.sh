@@ -16,8 +16,9 @@ command=$(printf '%q ' torchrun \
     --max-restarts 3 \
     -m openwork train "$run" --out "$folder")
 
-# A terminal on each host, so that its processes end with this script. What fails on one ends all.
-trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT
+# A terminal on each host, so that its processes end with this script. What fails on one ends all: the signal is sent
+# until none runs, since a process that has just been started by bash may lose it.
+trap 'while kill $(jobs -pr) 2>/dev/null; do sleep 0.1; done; wait' EXIT
 for host in "$@"; do
     ssh -tt "$host" "cd $(printf '%q' "$PWD") && exec $command" < /dev/null &
 done

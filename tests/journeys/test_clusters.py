@@ -105,7 +105,9 @@ def test_ssh(stand_in: Callable[[str, str], None], tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_ssh_ends_all_when_one_fails(stand_in: Callable[[str, str], None], tmp_path: Path) -> None:
-    stand_in("ssh", f"[ $2 = bad ] && exit 7; echo $$ > {tmp_path}/pid; exec sleep {2 * PATIENCE}")
+    """The other host's process loses the first signal, as a process may that bash has just started."""
+    waits = f"for _ in {{1..{20 * PATIENCE}}}; do sleep 0.1; done"
+    stand_in("ssh", f"[ $2 = bad ] && exit 7; trap 'trap - TERM' TERM; echo $$ > {tmp_path}/pid; {waits}")
     words = [CLUSTERS / "ssh.sh", RECIPE, tmp_path / "run", "good", "bad"]
     done = subprocess.run(words, check=False, timeout=PATIENCE, cwd=tmp_path)
     assert done.returncode == 7
