@@ -52,6 +52,19 @@ def test_singular_vectors_stay_and_singular_values_become_nearly_one(shape: tupl
     torch.testing.assert_close(between, values.diag(), atol=1e-5, rtol=0)
 
 
+@pytest.mark.parametrize("shape", [(64, 64), (32, 96), (96, 32)])
+def test_products_of_bfloat16_lead_to_nearly_the_same_step(shape: tuple[int, int]) -> None:
+    matrix = drawn(*shape)
+    wide, narrow = orthogonal(matrix[None])[0], orthogonal(matrix[None], torch.bfloat16)[0]
+    assert narrow.dtype is torch.bfloat16
+    assert float(torch.cosine_similarity(wide.flatten(), narrow.float().flatten(), dim=0)) > 0.999
+
+
+def test_the_step_is_of_the_precision_of_the_training() -> None:
+    made = [make_optimiser(Layers(), MUON, precision=name).precision for name in ("float32", "bfloat16")]
+    assert made == [torch.float32, torch.bfloat16]
+
+
 def test_of_a_diagonal_matrix_by_hand() -> None:
     # 3 and 4 over their root of squares, 5; then five times s <- 3.4445 s - 4.775 s^3 + 2.0315 s^5
     values = [0.6, 0.8]

@@ -143,7 +143,7 @@ def prepare_training(
     if settings.fine_tuning.keep_zeros:
         report(f"zeros that stay: {kept_zeros.count / 1e6:.2f} million weights")
     copy = working_copy(model, training, precision, processes)
-    optimiser = make_optimiser(copy.stored, training, copy.moved())
+    optimiser = make_optimiser(copy.stored, training, copy.moved(), precision)
     moving_average = MovingAverage(copy.stored, training.ema) if training.ema else None
     progress = _resume(folder, copy, optimiser, moving_average, training, report)
     validator = make_validator(settings, corpus, model, precision, processes)

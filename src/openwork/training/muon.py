@@ -6,6 +6,7 @@ and the weights of norms are no maps from vectors to vectors, so Adam moves them
 
 Orthogonalising an n x m matrix (n <= m) takes 10 n^2 (2m + n) operations an update, where forward and backward take
 6nm a token: 5n / T of the layers' time for batches of T tokens and n = m. So it is for large batches and narrow layers.
+The step's size is right to a fifth, so its products may be of bfloat16, as Jordan et al. have them.
 """
 
 import inspect
@@ -26,12 +27,17 @@ ITERATIONS = 5
 _MATRICES = "matrices"  # of a group: whether these weights move by orthogonal steps
 
 
-def orthogonal(matrices: Float[Tensor, "count n m"]) -> Float[Tensor, "count n m"]:
-    """U V^T of each matrix U S V^T, nearly, by Newton-Schulz iterations; a matrix of zeros stays one."""
+def orthogonal(
+    matrices: Float[Tensor, "count n m"], precision: torch.dtype = torch.float32
+) -> Float[Tensor, "count n m"]:
+    """U V^T of each matrix U S V^T, nearly, by Newton-Schulz iterations; a matrix of zeros stays one.
+
+    `precision`: of the products, and of what is returned.
+    """
     a, b, c = COEFFICIENTS
     is_tall = matrices.shape[1] > matrices.shape[2]
     x = matrices.mT if is_tall else matrices
-    x = x / x.norm(dim=(1, 2), keepdim=True).clamp(min=1e-7)  # so that no singular value is above 1
+    x = (x / x.norm(dim=(1, 2), keepdim=True).clamp(min=1e-7)).to(precision)  # so that no singular value is above 1
     for _ in range(ITERATIONS):
         square = x @ x.mT
         x = torch.baddbmm(x, torch.baddbmm(square, square, square, beta=b, alpha=c), x, beta=a)
@@ -44,7 +50,11 @@ class Muon(torch.optim.Adam):
     Args:
         groups, betas, epsilon: as Adam takes them.
         matrix_rate: what a group's rate is multiplied by for its matrices.
+
+    `precision` is the type of the products that make steps orthogonal.
     """
+
+    precision = torch.float32
 
     def __init__(
         self, groups: Iterable[dict[str, Any]], betas: tuple[float, float], epsilon: float, matrix_rate: float
@@ -72,7 +82,7 @@ class Muon(torch.optim.Adam):
             if weight.grad is not None:
                 alike[weight.shape].append(weight)
         for shape, some in alike.items():
-            steps = orthogonal(torch.stack([self._mean(weight) for weight in some]))
+            steps = orthogonal(torch.stack([self._mean(weight) for weight in some]), self.precision)
             for weight, step in zip(some, steps.unbind(), strict=True):
                 weight.sub_(step, alpha=rate * max(1.0, shape[0] / shape[1]) ** 0.5)
 

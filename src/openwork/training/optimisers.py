@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from openwork.machine.precision import TYPES, PrecisionName
 from openwork.training.muon import Muon, divide
 from openwork.training.settings import TrainingSettings
 from openwork.training.trained_weights import group_layers
@@ -44,9 +45,15 @@ SCALE = "scale"  # what the schedule's rate is multiplied by for the weights of 
 
 
 def make_optimiser(
-    model: nn.Module, settings: TrainingSettings, moved: Iterable[nn.Parameter] | None = None
+    model: nn.Module,
+    settings: TrainingSettings,
+    moved: Iterable[nn.Parameter] | None = None,
+    precision: PrecisionName = "float32",
 ) -> torch.optim.Optimizer:
-    """The settings' optimiser of the weights that learn (of those `moved`, if given), by groups of layers."""
+    """The settings' optimiser of the weights that learn (of those `moved`, if given), by groups of layers.
+
+    `precision`: of the matrix products, where the optimiser has some.
+    """
     mine = None if moved is None else {id(weight) for weight in moved}
     grouped = group_layers(model, settings.layer_groups)
     grouped = [[weight for weight in weights if mine is None or id(weight) in mine] for weights in grouped]
@@ -57,7 +64,10 @@ def make_optimiser(
     add_group = inspect.unwrap(torch.optim.Optimizer.add_param_group)
     if not hasattr(add_group, KEPT_FROM_COMPILER):
         setattr(add_group, KEPT_FROM_COMPILER, add_group)
-    return OPTIMISERS[settings.optimiser](groups, settings)
+    optimiser = OPTIMISERS[settings.optimiser](groups, settings)
+    if isinstance(optimiser, Muon):
+        optimiser.precision = TYPES[precision]
+    return optimiser
 
 
 def skips_on_device(optimiser: torch.optim.Optimizer) -> bool:

@@ -65,7 +65,9 @@ class WorkingCopy:
         """The gradients of a loss with respect to the working weights; None for those that do not learn."""
         wanted = [weight for weight, learns in zip(self.working, learning, strict=True) if learns]
         found = iter(torch.autograd.grad(loss, wanted, allow_unused=True))
-        return [next(found) if learns else None for learns in learning]
+        # In one piece: the framework gives gradients of matrices transposed, and here each worker turns its own.
+        made = (next(found) if learns else None for learns in learning)
+        return [None if gradient is None else gradient.contiguous() for gradient in made]
 
     def join(self, losses: Sequence[float | int]) -> list[float]:
         """The gradients of all processes are added up; returns the sums of the losses.

@@ -4,13 +4,16 @@
 //
 //     dV = A^T dH,  dA = dH V^T,  dS = A * (dA - rowsum(dA * A)),  dQ = scale dS K,  dK = scale dS^T Q
 //
-// All six products are one function: out = sum over j of a column of one matrix times a row of another.
+// All six products are one function: out = sum over j of a column of one matrix times a row of another. Where the
+// processor has AVX-512's products of bfloat16, the sums are over pairs of j, and A and dS are rounded for them.
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -66,22 +69,52 @@ inline void exchange(Vector (&rows)[LANES], std::integer_sequence<int, LANE...> 
 // Rows and columns exchanged.
 inline void transpose(Vector (&rows)[LANES]) { exchange<1>(rows, std::make_integer_sequence<int, LANES>()); }
 
-// A matrix of the one factor: number (row, j) is at row * row_step + j * step.
+// What a product adds up: numbers one by one, or two neighbours at a time, where the processor multiplies bfloat16 so.
+struct Pair {
+    BFloat16 one, other;
+};
+
+#if OPENWORK_LANES == 16 && defined(__AVX512BF16__)
+template <class Number>
+constexpr bool IN_PAIRS = std::is_same_v<Number, BFloat16>;
+
+struct Pairs {
+    Vector bits;
+};
+
+inline Pairs load(const Pair* from) { return {load(reinterpret_cast<const float*>(from))}; }
+inline Pairs all(Pair pair) {
+    int32_t bits;
+    std::memcpy(&bits, &pair, sizeof bits);
+    return {(Vector)_mm512_set1_epi32(bits)};
+}
+inline Vector fused(Pairs one, Pairs other, Vector sum) {
+    return (Vector)_mm512_dpbf16_ps((__m512)sum, (__m512bh)one.bits, (__m512bh)other.bits);
+}
+#else
+template <class Number>
+constexpr bool IN_PAIRS = false;
+#endif
+
+// A matrix of the one factor: part (row, j) is at row * row_step + j * step.
+template <class Part>
 struct Factor {
-    const float* numbers;
+    const Part* parts;
     int64_t row_step, step;
 };
 
-template <int ROWS, int VECTORS, class Number>
-inline void block(Factor left, const float* right, int64_t right_step, int64_t count, Number* out, int64_t out_step) {
+template <int ROWS, int VECTORS, class Part, class Number>
+inline void block(Factor<Part> left, const Part* right, int64_t right_step, int64_t count, Number* out,
+                  int64_t out_step) {
+    using Parts = decltype(load(right));
     Vector sums[ROWS][VECTORS];
     for (int row = 0; row < ROWS; ++row)
         for (int v = 0; v < VECTORS; ++v) sums[row][v] = all(0);
     for (int64_t j = 0; j < count; ++j) {
-        Vector from[VECTORS];
+        Parts from[VECTORS];
         for (int v = 0; v < VECTORS; ++v) from[v] = load(right + j * right_step + v * LANES);
         for (int row = 0; row < ROWS; ++row) {
-            const Vector factor = all(left.numbers[row * left.row_step + j * left.step]);
+            const Parts factor = all(left.parts[row * left.row_step + j * left.step]);
             for (int v = 0; v < VECTORS; ++v) sums[row][v] = fused(factor, from[v], sums[row][v]);
         }
     }
@@ -90,8 +123,8 @@ inline void block(Factor left, const float* right, int64_t right_step, int64_t c
 }
 
 // Some rows of a product, in blocks of as many columns as fit, then of half as many.
-template <int ROWS, int VECTORS, class Number>
-void strip(Factor left, const float* right, int64_t count, int64_t columns, Number* out, int64_t out_step,
+template <int ROWS, int VECTORS, class Part, class Number>
+void strip(Factor<Part> left, const Part* right, int64_t count, int64_t columns, Number* out, int64_t out_step,
            int64_t column = 0) {
     for (; column + VECTORS * LANES <= columns; column += VECTORS * LANES)
         block<ROWS, VECTORS>(left, right + column, columns, count, out + column, out_step);
@@ -101,65 +134,134 @@ void strip(Factor left, const float* right, int64_t count, int64_t columns, Numb
 // out (rows, columns) = left (rows, count) right (count, columns); columns fill registers.
 //
 // The sums of a block fill registers, of which AVX2 has 16 and others 32.
-template <int ROWS = LANES == 8 ? 6 : 4, class Number>
-void product(Factor left, const float* right, int64_t rows, int64_t count, int64_t columns, Number* out,
+template <int ROWS = LANES == 8 ? 6 : 4, class Part, class Number>
+void product(Factor<Part> left, const Part* right, int64_t rows, int64_t count, int64_t columns, Number* out,
              int64_t out_step, int64_t row = 0) {
     constexpr int VECTORS = LANES == 8 ? 2 : 4;
     for (; row + ROWS <= rows; row += ROWS)
-        strip<ROWS, VECTORS>(Factor{left.numbers + row * left.row_step, left.row_step, left.step}, right, count, columns,
-                             out + row * out_step, out_step);
+        strip<ROWS, VECTORS>(Factor<Part>{left.parts + row * left.row_step, left.row_step, left.step}, right, count,
+                             columns, out + row * out_step, out_step);
     if constexpr (ROWS > 1) product<ROWS / 2>(left, right, rows, count, columns, out, out_step, row);
 }
 
+template <class Part>
 struct AttentionRoom {
-    std::vector<float> query, key, value, gradient, turned, weights, slopes;
+    std::vector<Part> along, across, turned, down;
+    std::vector<float> weights, slopes;
+    std::vector<BFloat16> narrow;
 };
 
 template <class Number>
 struct Attention {
+    static constexpr bool PAIRED = IN_PAIRS<Number>;
+    using Part = std::conditional_t<PAIRED, Pair, float>;
+
     const AttentionFields& fields;
-    AttentionRoom& room;
+    AttentionRoom<Part>& room;
     int64_t padded;  // keys in whole registers
 
     explicit Attention(const AttentionFields& given)
-        : fields(given), room(own_room<AttentionRoom>()), padded(filled(given.keys)) {
-        room.query.resize(fields.queries * fields.width);
-        room.gradient.resize(fields.queries * fields.width);
-        room.key.resize(padded * fields.width);
-        room.value.resize(padded * fields.width);
-        room.turned.resize(padded * fields.width);
+        : fields(given), room(own_room<AttentionRoom<Part>>()), padded(filled(given.keys)) {
+        const int64_t most = std::max(fields.queries, padded);
+        for (auto* parts : {&room.along, &room.across, &room.turned}) parts->resize(most * fields.width);
         room.weights.resize(fields.queries * padded);
         room.slopes.resize(fields.queries * padded);
+        if constexpr (PAIRED) {
+            room.down.resize(parts_of(fields.queries) * padded);
+            room.narrow.resize(fields.queries * padded);
+        }
     }
+
+    // How many parts have so many numbers; the last one may be half empty.
+    static int64_t parts_of(int64_t numbers) { return PAIRED ? (numbers + 1) / 2 : numbers; }
 
     static Number* at(const Heads& heads, int64_t sentence, int64_t head) {
         return static_cast<Number*>(heads.numbers) + sentence * heads.sentence_step + head * heads.head_step;
     }
 
-    // Some positions in float32, one after another.
-    void widen(const Heads& heads, int64_t sentence, int64_t head, int64_t positions, float* to) const {
-        const Number* from = at(heads, sentence, head);
-        for (int64_t position = 0; position < positions; ++position)
-            for (int64_t i = 0; i < fields.width; i += LANES)
-                store(to + position * fields.width + i, load(from + position * heads.step + i));
+    // Rows one after another, whose parts are of one row.
+    Factor<Part> along(const Number* from, int64_t step, int64_t rows) const {
+        Part* to = room.along.data();
+        const int64_t parts = parts_of(fields.width);
+        for (int64_t row = 0; row < rows; ++row)
+            if constexpr (PAIRED) {
+                std::memcpy(to + row * parts, from + row * step, fields.width * sizeof *from);
+            } else {
+                for (int64_t i = 0; i < parts; i += LANES) store(to + row * parts + i, load(from + row * step + i));
+            }
+        return {to, parts, 1};
     }
 
-    // (width, padded keys) in float32 of the keys, or of their values.
-    void turn(const Heads& heads, int64_t sentence, int64_t head) const {
+    // (parts of the rows, columns): a part has numbers of a column.
+    static const Part* across(const Number* from, int64_t step, int64_t rows, int64_t columns, Part* to) {
+        for (int64_t row = 0; row < rows; row += PAIRED ? 2 : 1, to += columns)
+            for (int64_t i = 0; i < columns; i += LANES)
+                if constexpr (PAIRED) {
+                    const Vector one = load(from + row * step + i);
+                    const Vector other = row + 1 < rows ? load(from + (row + 1) * step + i) : all(0);
+                    store(reinterpret_cast<float*>(to + i), (Vector)((Bits)one >> 16 | (Bits)other));
+                } else {
+                    store(to + i, load(from + row * step + i));
+                }
+        return to - parts_of(rows) * columns;
+    }
+
+    const Part* across(const Heads& heads, int64_t sentence, int64_t head, int64_t rows) const {
+        return across(at(heads, sentence, head), heads.step, rows, fields.width, room.across.data());
+    }
+
+    // (parts of the width, padded keys) of the keys, or of their values.
+    const Part* turned(const Heads& heads, int64_t sentence, int64_t head) const {
         const Number* from = at(heads, sentence, head);
+        float* to = reinterpret_cast<float*>(room.turned.data());
+        const int64_t parts = parts_of(fields.width);
+        const auto parts_at = [&](int64_t row, int64_t i) {
+            if constexpr (PAIRED) {
+                const float* pairs = reinterpret_cast<const float*>(from + row * heads.step) + i;
+                if (i + LANES <= parts) return load(pairs);
+                Vector few = all(0);
+                std::memcpy(&few, pairs, (parts - i) * sizeof *pairs);
+                return few;
+            } else {
+                return load(from + row * heads.step + i);
+            }
+        };
         for (int64_t begin = 0; begin < padded; begin += LANES)
-            for (int64_t i = 0; i < fields.width; i += LANES) {
+            for (int64_t i = 0; i < parts; i += LANES) {
                 Vector rows[LANES];
                 for (int lane = 0; lane < LANES; ++lane)
-                    rows[lane] = begin + lane < fields.keys ? load(from + (begin + lane) * heads.step + i) : all(0);
+                    rows[lane] = begin + lane < fields.keys ? parts_at(begin + lane, i) : all(0);
                 transpose(rows);
-                for (int lane = 0; lane < LANES; ++lane)
-                    store(room.turned.data() + (i + lane) * padded + begin, rows[lane]);
+                for (int lane = 0; lane < LANES && i + lane < parts; ++lane)
+                    store(to + (i + lane) * padded + begin, rows[lane]);
             }
+        return room.turned.data();
     }
 
     Number* kept(int64_t sentence, int64_t head) const {
         return static_cast<Number*>(fields.weights) + (sentence * fields.heads + head) * fields.queries * padded;
+    }
+
+    // A matrix (queries, padded keys) as the left factor: its rows, or its columns. `narrow` has the same numbers.
+    Factor<Part> rows_of(const float* matrix, const BFloat16* narrow) const {
+        if constexpr (PAIRED) return {reinterpret_cast<const Pair*>(narrow), padded / 2, 1};
+        else return {matrix, padded, 1};
+    }
+    Factor<Part> columns_of(const float* matrix, const BFloat16* narrow) const {
+        if constexpr (PAIRED) return {across(narrow, padded, fields.queries, padded, room.down.data()), 1, padded};
+        else return {matrix, 1, padded};
+    }
+
+    // The same numbers in the narrow type, where products are of it.
+    const BFloat16* narrowed_slopes() const {
+        if constexpr (PAIRED)
+            for (int64_t j = 0; j < fields.queries * padded; j += LANES)
+                store(room.narrow.data() + j, load(room.slopes.data() + j));
+        return room.narrow.data();
+    }
+    static const BFloat16* narrow(const Number* kept) {
+        if constexpr (PAIRED) return kept;
+        else return nullptr;
     }
 
     // How many keys a query may attend to: the first ones.
@@ -190,26 +292,22 @@ struct Attention {
 
     void forward(int64_t sentence, int64_t head) const {
         float* weights = room.weights.data();
-        widen(fields.query, sentence, head, fields.queries, room.query.data());
-        widen(fields.value, sentence, head, fields.keys, room.value.data());
-        turn(fields.key, sentence, head);
-        product(Factor{room.query.data(), fields.width, 1}, room.turned.data(), fields.queries, fields.width, padded,
-                weights, padded);
+        Number* kept_weights = kept(sentence, head);
+        product(along(at(fields.query, sentence, head), fields.query.step, fields.queries),
+                turned(fields.key, sentence, head), fields.queries, parts_of(fields.width), padded, weights, padded);
         for (int64_t query = 0; query < fields.queries; ++query)
-            normalise(weights + query * padded, allowed(sentence, query), kept(sentence, head) + query * padded);
-        product(Factor{weights, padded, 1}, room.value.data(), fields.queries, fields.keys, fields.width,
-                at(fields.output, sentence, head), fields.output.step);
+            normalise(weights + query * padded, allowed(sentence, query), kept_weights + query * padded);
+        product(rows_of(weights, narrow(kept_weights)), across(fields.value, sentence, head, fields.keys),
+                fields.queries, parts_of(fields.keys), fields.width, at(fields.output, sentence, head),
+                fields.output.step);
     }
 
     void backward(int64_t sentence, int64_t head) const {
         float *weights = room.weights.data(), *slopes = room.slopes.data();
-        for (int64_t j = 0; j < fields.queries * padded; j += LANES) store(weights + j, load(kept(sentence, head) + j));
-        widen(fields.query, sentence, head, fields.queries, room.query.data());
-        widen(fields.key, sentence, head, fields.keys, room.key.data());
-        widen(fields.gradient, sentence, head, fields.queries, room.gradient.data());
-        turn(fields.value, sentence, head);
-        product(Factor{room.gradient.data(), fields.width, 1}, room.turned.data(), fields.queries, fields.width,
-                padded, slopes, padded);
+        const Number* kept_weights = kept(sentence, head);
+        for (int64_t j = 0; j < fields.queries * padded; j += LANES) store(weights + j, load(kept_weights + j));
+        product(along(at(fields.gradient, sentence, head), fields.gradient.step, fields.queries),
+                turned(fields.value, sentence, head), fields.queries, parts_of(fields.width), padded, slopes, padded);
         for (int64_t query = 0; query < fields.queries; ++query) {
             float* row = slopes + query * padded;
             const float* weight = weights + query * padded;
@@ -219,12 +317,14 @@ struct Attention {
             for (int64_t j = 0; j < padded; j += LANES)
                 store(row + j, load(weight + j) * (load(row + j) - sum) * fields.scale);
         }
-        product(Factor{slopes, padded, 1}, room.key.data(), fields.queries, fields.keys, fields.width,
-                at(fields.by_query, sentence, head), fields.by_query.step);
-        product(Factor{slopes, 1, padded}, room.query.data(), fields.keys, fields.queries, fields.width,
-                at(fields.by_key, sentence, head), fields.by_key.step);
-        product(Factor{weights, 1, padded}, room.gradient.data(), fields.keys, fields.queries, fields.width,
-                at(fields.by_value, sentence, head), fields.by_value.step);
+        const BFloat16* narrow_slopes = narrowed_slopes();
+        product(rows_of(slopes, narrow_slopes), across(fields.key, sentence, head, fields.keys), fields.queries,
+                parts_of(fields.keys), fields.width, at(fields.by_query, sentence, head), fields.by_query.step);
+        product(columns_of(slopes, narrow_slopes), across(fields.query, sentence, head, fields.queries), fields.keys,
+                parts_of(fields.queries), fields.width, at(fields.by_key, sentence, head), fields.by_key.step);
+        product(columns_of(weights, narrow(kept_weights)), across(fields.gradient, sentence, head, fields.queries),
+                fields.keys, parts_of(fields.queries), fields.width, at(fields.by_value, sentence, head),
+                fields.by_value.step);
     }
 };
 
