@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
+#include <utility>
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__)
 #include <immintrin.h>
@@ -172,6 +173,47 @@ inline int32_t greatest_of(Whole x) { return vmaxvq_s32((int32x4_t)x); }
 inline Whole rounded(Vector x) { return (Whole)vcvtnq_s32_f32((float32x4_t)x); }
 #endif
 
+// begin, begin + 1, ...
+inline Whole places(int64_t begin) {
+    Whole made;
+    for (int lane = 0; lane < LANES; ++lane) made[lane] = lane;
+    return made + static_cast<int32_t>(begin);
+}
+
+// Blocks of `DISTANCE` lanes exchanged: the second ones of the first register for the first ones of the second. The lanes
+// are constants, so that compilers find the instruction that moves them.
+template <int DISTANCE, int... LANE>
+inline void exchange_lanes(Vector& first, Vector& second, std::integer_sequence<int, LANE...>) {
+    const Vector one = first, other = second;
+#if defined(__clang__)
+    first = __builtin_shufflevector(one, other, (LANE & DISTANCE ? LANES + LANE - DISTANCE : LANE)...);
+    second = __builtin_shufflevector(one, other, (LANE & DISTANCE ? LANES + LANE : LANE + DISTANCE)...);
+#else
+    first = __builtin_shuffle(one, other, Whole{(LANE & DISTANCE ? LANES + LANE - DISTANCE : LANE)...});
+    second = __builtin_shuffle(one, other, Whole{(LANE & DISTANCE ? LANES + LANE : LANE + DISTANCE)...});
+#endif
+}
+
+template <int DISTANCE>
+inline void exchange(Vector& first, Vector& second) {
+    exchange_lanes<DISTANCE>(first, second, std::make_integer_sequence<int, LANES>());
+}
+
+// In each lane the sum of the register of that number. The registers are used up.
+template <int DISTANCE = 1>
+inline Vector sum_of_each(Vector (&x)[LANES]) {
+    if constexpr (DISTANCE == LANES) {
+        return x[0];
+    } else {
+#pragma GCC unroll 8
+        for (int i = 0; i < LANES; i += 2 * DISTANCE) {
+            exchange<DISTANCE>(x[i], x[i + DISTANCE]);
+            x[i] += x[i + DISTANCE];
+        }
+        return sum_of_each<2 * DISTANCE>(x);
+    }
+}
+
 // Bytes as whole numbers.
 #if OPENWORK_LANES == 16
 inline Whole whole(const uint8_t* from) { return (Whole)_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i*)from)); }
@@ -182,10 +224,10 @@ inline Whole whole(const uint8_t* from) { return Whole{from[0], from[1], from[2]
 #endif
 
 // e^x for x <= 0: 2^n times a polynomial of the rest, to within two units of the last place. Of NaN: NaN.
+// Below e^-87 it is zero: what is divided by a sum of such may become less than 2^-126, with which processors are slow.
 inline Vector exponential(Vector x) {
     constexpr float TO_WHOLE = 12582912.0f;  // 1.5 x 2^23: a number added to it is rounded to a whole one
     constexpr int32_t WHOLE_ZERO = 0x4B400000, EXPONENT = 23, BIAS = 127;
-    x = greater(all(-87.0f), x);
     const Vector shifted = fused(x, all(1.44269504f), all(TO_WHOLE));
     const Vector n = shifted - TO_WHOLE;
     const Vector rest = fused(n, all(2.12194440e-4f), fused(n, all(-0.693359375f), x));
@@ -193,7 +235,7 @@ inline Vector exponential(Vector x) {
     for (const float factor : {1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f, 1.6666665459e-1f, 0.5f, 1.0f, 1.0f})
         sum = fused(sum, rest, all(factor));
     const Whole power = ((Whole)shifted - WHOLE_ZERO + BIAS) << EXPONENT;
-    return sum * (Vector)power;
+    return x < all(-87.0f) ? Vector{} : sum * (Vector)power;
 }
 
 }  // namespace

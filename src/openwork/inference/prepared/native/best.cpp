@@ -19,7 +19,6 @@ namespace {
 
 constexpr int BLOCK = 64;  // entries whose greatest is kept
 constexpr float NOTHING = -std::numeric_limits<float>::infinity();
-constexpr float LEAST = -80.0f;  // logarithm of a probability that counts
 
 struct Entry {
     float score;
@@ -66,11 +65,7 @@ struct Row {
     float logarithm_of_sum() const {
         const float most = *std::max_element(room.greatest.begin(), room.greatest.end());
         Vector sum{};
-        for (int i = 0; i < choice.vocabulary; i += LANES) {
-            // -infinity stands for no probability, and is where the approximation would give a very small one
-            const Vector off = part(i) - most;
-            sum += off < all(LEAST) ? Vector{} : exponential(off);  // of NaN: NaN
-        }
+        for (int i = 0; i < choice.vocabulary; i += LANES) sum += exponential(part(i) - most);
         return most + std::log(sum_of(sum));
     }
 

@@ -131,11 +131,13 @@ void rows_of_panel(const Product& product, int panel, const Rows& x, int first, 
             for (int part = 0; part < PARTS; ++part) sums[row][part] = added(sums[row][part], bytes[part], four);
         }
     }
+#pragma GCC unroll 2  // GCC keeps an array in memory, above too, if a loop counts through it
     for (int part = 0; part < PARTS; ++part) {
         const int begin = panel + part * LANES, left = product.outputs - begin;
         if (left <= 0) return;
         const Vector scales = load(product.scales + begin);
         const Vector bias = product.bias ? load(product.bias + begin) : Vector{};
+#pragma GCC unroll 8
         for (int row = 0; row < ROWS; ++row) {
             float* place = y + static_cast<size_t>(first + row) * product.outputs + begin;
             const Vector sum = __builtin_convertvector(sums[row][part], Vector);

@@ -92,7 +92,7 @@ class NativeDecoder:
         x = x.contiguous()
         logits = x.new_empty(rows, self.outputs)
         attended = x.new_empty(rows, self._fields.heads, memory.size) if attends else None
-        sentences = torch.zeros(rows, dtype=torch.int64) if is_one_row else _sentences(state, rows)
+        sentences = torch.zeros(rows, dtype=torch.int64) if is_one_row else state.sentences
         table = None if state.rows is None else state.rows.contiguous()
         keys, values = zip(*past.buffers, strict=True)
         memory_keys, memory_values = zip(*memory.layers, strict=True)
@@ -108,14 +108,6 @@ class NativeDecoder:
 
 def _place(tensor: Tensor | None) -> int | None:
     return None if tensor is None else tensor.data_ptr()
-
-
-def _sentences(state: SharingState, rows: int) -> Tensor | None:
-    """The place of each row's memory; None: in the order of the rows."""
-    if state.each == 1:
-        return state.sentences
-    own = torch.arange(rows // state.each) if state.sentences is None else state.sentences
-    return own.repeat_interleave(state.each)
 
 
 def _layer(layer: DecoderLayer, kept: Kept) -> LayerFields:

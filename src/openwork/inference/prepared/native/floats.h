@@ -52,9 +52,11 @@ void rows_of_panel(const Product& product, int panel, const float* x, float* y, 
             for (int i = 0; i < USED; ++i) sums[row][i] = fused(part[i], same, sums[row][i]);
         }
     }
+#pragma GCC unroll 4  // GCC keeps an array in memory, above too, if a loop counts through it
     for (int i = 0; i < USED; ++i) {
         const int begin = panel + i * LANES, left = product.outputs - begin;
         const Vector bias = product.bias ? load(product.bias + begin) : Vector{};
+#pragma GCC unroll 6
         for (int row = 0; row < ROWS; ++row) {
             float* place = y + static_cast<size_t>(row) * product.outputs + begin;
             Vector made = sums[row][i] + bias;

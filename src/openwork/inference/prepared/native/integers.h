@@ -93,6 +93,7 @@ void multiply(const Rows& x, int first, int inputs, const uint8_t* weights, Sums
             for (int part = 0; part < 4; ++part) sums[row][part] = _mm512_dpbusd_epi32(sums[row][part], four[part], same);
         }
     }
+#pragma GCC unroll 6  // GCC keeps an array in memory, above too, if a loop counts through it
     for (int row = 0; row < ROWS; ++row)
         for (int part = 0; part < 4; ++part) _mm512_store_si512(made[row] + part * LANES, sums[row][part]);
 }

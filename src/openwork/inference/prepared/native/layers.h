@@ -46,18 +46,18 @@ void normalise_rows(const Norm& norm, const float* x, int rows, int width, float
 
 // Numbers that become their softmax, in place; there is room for a whole register after them.
 void softmax(float* scores, int count) {
-    const int whole = (count + LANES - 1) / LANES * LANES;
-    std::fill(scores + count, scores + whole, -std::numeric_limits<float>::infinity());
+    const int last = (count - 1) / LANES * LANES;  // register, of which others need not be filled
+    store(scores + last, places(last) < Whole{} + count ? load(scores + last) : all(-std::numeric_limits<float>::infinity()));
     Vector most = load(scores), sum{};
-    for (int i = LANES; i < whole; i += LANES) most = greater(most, load(scores + i));
+    for (int i = LANES; i <= last; i += LANES) most = greater(most, load(scores + i));
     const float greatest = greatest_of(most);
-    for (int i = 0; i < whole; i += LANES) {
+    for (int i = 0; i <= last; i += LANES) {
         const Vector made = exponential(load(scores + i) - greatest);
         store(scores + i, made);
         sum += made;
     }
     const float factor = 1.0f / sum_of(sum);
-    for (int i = 0; i < whole; i += LANES) store(scores + i, load(scores + i) * factor);
+    for (int i = 0; i <= last; i += LANES) store(scores + i, load(scores + i) * factor);
 }
 
 // Keys or values that one head sees: of place p the vector that begins at number index[p] * unit.
@@ -69,35 +69,52 @@ struct Seen {
     int width;
 
     const Cached* at(int place) const { return vectors + index[place] * unit; }
-
-    // Asks for a vector that is read soon: keys and values of many rows fill more than the second cache.
-    void ask_for(int place) const {
-        constexpr int LINE = 64 / sizeof(Cached);
-        for (int i = 0; i < width; i += LINE) __builtin_prefetch(at(place) + i);
-    }
 };
+
+// q K^T of one query. A register of scores is made at a time, for their sums are added up together.
+template <class Cached>
+void score(const float* query, const Seen<Cached>& keys, int count, float* scores) {
+    const int whole = keys.width / LANES * LANES;
+    for (int first = 0; first < count; first += LANES) {
+        Vector parts[LANES] = {};
+#pragma GCC unroll 4
+        for (int four = 0; four < LANES; four += 4) {
+            if (first + four >= count) break;
+#pragma GCC unroll 4
+            for (int i = four; i < four + 4; ++i) {
+                const Cached* key = keys.at(std::min(first + i, count - 1));
+                for (int j = 0; j < whole; j += LANES) parts[i] = fused(load(query + j), load(key + j), parts[i]);
+            }
+        }
+        store(scores + first, sum_of_each(parts));
+    }
+    for (int place = 0; whole < keys.width && place < count; ++place)
+        for (int i = whole; i < keys.width; ++i) scores[place] += query[i] * number(keys.at(place)[i]);
+}
+
+// Of the vectors with their weights PARTS registers from number `begin` on, summed.
+template <int PARTS, class Cached>
+void weigh(const float* weights, const Seen<Cached>& values, int count, int begin, float* found) {
+    Vector sums[2][PARTS] = {};  // two, so that no sum waits for the one before it
+    const auto add = [&](int place, Vector (&sum)[PARTS]) {
+        const Cached* value = values.at(place) + begin;
+        for (int i = 0; i < PARTS; ++i) sum[i] = fused(load(value + i * LANES), all(weights[place]), sum[i]);
+    };
+    for (int place = 0; place + 1 < count; place += 2) add(place, sums[0]), add(place + 1, sums[1]);
+    if (count % 2) add(count - 1, sums[0]);
+    for (int i = 0; i < PARTS; ++i) store(found + begin + i * LANES, sums[0][i] + sums[1][i]);
+}
 
 // softmax(q K^T) V of one query (equation 1; 1 / sqrt(d_k) stands in the weights of the queries).
 template <class Cached>
 void attend(const float* query, const Seen<Cached>& keys, const Seen<Cached>& values, int count, float* scores,
             float* found) {
-    const int whole = keys.width / LANES * LANES, filled = values.width / LANES * LANES;
-    for (int place = 0; place < count; ++place) {
-        const Cached* key = keys.at(place);
-        values.ask_for(place);
-        Vector parts{};
-        for (int i = 0; i < whole; i += LANES) parts = fused(load(query + i), load(key + i), parts);
-        float sum = sum_of(parts);
-        for (int i = whole; i < keys.width; ++i) sum += query[i] * number(key[i]);
-        scores[place] = sum;
-    }
+    score(query, keys, count, scores);
     softmax(scores, count);
-    for (int i = 0; i < filled; i += LANES) {
-        Vector sum{};
-        for (int place = 0; place < count; ++place) sum = fused(load(values.at(place) + i), all(scores[place]), sum);
-        store(found + i, sum);
-    }
-    for (int i = filled; i < values.width; ++i) {
+    int i = 0;
+    for (; i + 2 * LANES <= values.width; i += 2 * LANES) weigh<2>(scores, values, count, i, found);
+    for (; i + LANES <= values.width; i += LANES) weigh<1>(scores, values, count, i, found);
+    for (; i < values.width; ++i) {
         found[i] = 0;
         for (int place = 0; place < count; ++place) found[i] += number(values.at(place)[i]) * scores[place];
     }

@@ -15,7 +15,8 @@ class SharingState(PreparedState):
 
     Each row of a step writes its keys and values at its own place of that step. `rows` is a table (position, row) of
     the places of each row's earlier positions; selecting rows selects columns of the table. None: each row has always
-    had its place. Torch would have to gather the keys, which costs as much as moving them; step.cpp follows the table.
+    had its place. `sentences` has the place of each row's memory, and `each` is 1. Torch would have to gather the keys,
+    which costs as much as moving them; step.cpp follows the tables.
     """
 
     def after_rows(self, past: Past, rows: int) -> "SharingState":
@@ -32,6 +33,9 @@ class SharingState(PreparedState):
         past = Past(buffers, self.position).select(None, self.position)  # type: ignore[arg-type]
         memory = self.memory.select(first if self.sentences is None else self.sentences)
         return SharingState(memory, past, position=self.position)
+
+    def _with_sentences(self, rows: Int[Tensor, "rows"]) -> "SharingState":
+        return replace(self, sentences=rows if self.sentences is None else self.sentences[rows])
 
     def _with_rows(self, rows: Int[Tensor, "rows"]) -> "SharingState":
         table = rows.expand(self.position, -1) if self.rows is None else self.rows.index_select(1, rows)

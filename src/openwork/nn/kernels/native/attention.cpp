@@ -14,7 +14,6 @@
 #include <cstring>
 #include <limits>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "division.h"
@@ -39,35 +38,15 @@ namespace {
 
 constexpr float NOTHING = -std::numeric_limits<float>::infinity();
 
-// begin, begin + 1, ...
-inline Whole places(int64_t begin) {
-    Whole made;
-    for (int lane = 0; lane < LANES; ++lane) made[lane] = lane;
-    return made + static_cast<int32_t>(begin);
-}
-
-// Blocks of rows and columns exchanged, all of them `DISTANCE` wide. The lanes are constants, so that compilers find the
-// instruction that moves them.
-template <int DISTANCE, int... LANE>
-inline void exchange(Vector (&rows)[LANES], std::integer_sequence<int, LANE...> lanes) {
+// Rows and columns exchanged.
+template <int DISTANCE = 1>
+inline void transpose(Vector (&rows)[LANES]) {
     if constexpr (DISTANCE < LANES) {
-        for (int row = 0; row < LANES; ++row) {
-            if (row & DISTANCE) continue;
-            const Vector one = rows[row], other = rows[row + DISTANCE];
-#if defined(__clang__)
-            rows[row] = __builtin_shufflevector(one, other, (LANE & DISTANCE ? LANES + LANE - DISTANCE : LANE)...);
-            rows[row + DISTANCE] = __builtin_shufflevector(one, other, (LANE & DISTANCE ? LANES + LANE : LANE + DISTANCE)...);
-#else
-            rows[row] = __builtin_shuffle(one, other, Whole{(LANE & DISTANCE ? LANES + LANE - DISTANCE : LANE)...});
-            rows[row + DISTANCE] = __builtin_shuffle(one, other, Whole{(LANE & DISTANCE ? LANES + LANE : LANE + DISTANCE)...});
-#endif
-        }
-        exchange<2 * DISTANCE>(rows, lanes);
+        for (int row = 0; row < LANES; ++row)
+            if (!(row & DISTANCE)) exchange<DISTANCE>(rows[row], rows[row + DISTANCE]);
+        transpose<2 * DISTANCE>(rows);
     }
 }
-
-// Rows and columns exchanged.
-inline void transpose(Vector (&rows)[LANES]) { exchange<1>(rows, std::make_integer_sequence<int, LANES>()); }
 
 // What a product adds up: numbers one by one, or two neighbours at a time, where the processor multiplies bfloat16 so.
 struct Pair {
