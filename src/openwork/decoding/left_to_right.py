@@ -30,7 +30,7 @@ from openwork.decoding.scoring import (
     scored,
 )
 from openwork.decoding.settings import DecodingSettings
-from openwork.models.interfaces import StepModel
+from openwork.models.interfaces import StepModel, can_be_greedy
 from openwork.nn.shapes import AnySource, Lengths, Logits
 
 Choose = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
@@ -96,7 +96,17 @@ def write(
             live, token, own_totals, own_limits = live[keep], token[keep], own_totals[keep], own_limits[keep]
             state = state.select(keep)
         last = token[:, None]
-    found: list[list[Hypothesis]] = [[] for _ in range(batch)]
+    return _hypotheses(written, totals, limits, settings)
+
+
+def _hypotheses(
+    written: Int[Tensor, "sentence place"],
+    totals: Float[Tensor, "sentence"],
+    limits: Lengths,
+    settings: DecodingSettings,
+) -> list[list[Hypothesis]]:
+    """One for each sentence, from what stands after its start symbol; none for a log-probability of minus infinity."""
+    found: list[list[Hypothesis]] = [[] for _ in range(written.shape[0])]
     rows = zip(written[:, 1:].tolist(), totals.tolist(), limits.tolist(), found, strict=True)
     for tokens, total, limit, hypotheses in rows:
         if total > -torch.inf:
@@ -138,6 +148,11 @@ def greedy_search(
 
     Of equally probable tokens the one with the lower id is taken.
     """
+    if not rules and on_token is None and can_be_greedy(model):
+        limits = length_limits(source_lengths, settings)
+        targets = model.greedy_targets(source, source_lengths, limits, given_up)
+        if targets is not None:
+            return _hypotheses(*targets, limits, settings)
     chooser = None if rules else choosing(model)
 
     def best_of_model(logits: Logits, sentences: Tensor, written: Tensor) -> tuple[Tensor, Tensor]:

@@ -9,7 +9,7 @@ projection, so that a loss can be joined with that projection.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeGuard, TypeVar, runtime_checkable
 
@@ -97,6 +97,22 @@ class ContinuingModel(StepModel[StateT], Protocol[StateT]):
         """For a source (1, position) with its length (1,); None where it cannot.
 
         At most `beam` hypotheses go on, each has the `count` best continuations without symbols that never come.
+        """
+        ...
+
+
+@runtime_checkable
+class GreedyModel(StepModel[StateT], Protocol[StateT]):
+    """A step model that can do the greedy search itself, faster than step by step from outside."""
+
+    def greedy_targets(
+        self, source: Tensor, source_lengths: Tensor, limits: Tensor, given_up: Callable[[], Collection[int]]
+    ) -> tuple[Tensor, Tensor] | None:
+        """The most probable token after the other of each sentence's target; None where it cannot.
+
+        Targets (sentence, place) begin with the start symbol, and have at most `limits` (sentence,) tokens after it;
+        what follows the end symbol or the limit is padding. With their log-probabilities (sentence,): minus infinity
+        where there is no way to go on, or where the sentence is among those `given_up`, which is asked after each step.
         """
         ...
 
@@ -254,6 +270,11 @@ def can_choose(model: StepModel[Any]) -> TypeGuard[ChoosingModel[Any]]:
 def can_continue(model: StepModel[Any]) -> TypeGuard[ContinuingModel[Any]]:
     """Whether the model may extend the hypotheses for one sentence itself."""
     return callable(getattr(model, "continuations", None))
+
+
+def can_be_greedy(model: StepModel[Any]) -> TypeGuard[GreedyModel[Any]]:
+    """Whether the model may do the greedy search itself."""
+    return callable(getattr(model, "greedy_targets", None))
 
 
 def count_weights(model: nn.Module) -> int:

@@ -29,10 +29,15 @@ class Past:
     def rows(self) -> int:
         return self.buffers[0][0].shape[1]
 
+    @property
+    def room(self) -> int:
+        """The positions there is space for."""
+        return self.buffers[0][0].shape[0]
+
     def with_room(self, position: int, count: int = 1) -> "Past":
         """A past with `count` positions free from `position` on: this one, unless it is full or another state has
         continued from here."""
-        if self.written == position and position + count <= self.buffers[0][0].shape[0]:
+        if self.written == position and position + count <= self.room:
             return self
         return self.select(None, position, count)
 

@@ -22,6 +22,7 @@ from openwork.inference.prepared.native.structures import (
     NormFields,
     ProductFields,
     StepFields,
+    WritingFields,
     addresses,
 )
 from openwork.inference.prepared.products import ProductType
@@ -56,6 +57,9 @@ class NativeDecoder:
         self._continue = getattr(built, f"openwork_continue_{products}")
         self._continue.argtypes = [ctypes.POINTER(DecoderFields), ctypes.POINTER(ContinuingFields)]
         self._continue.restype = None
+        self._write = getattr(built, f"openwork_write_{products}")
+        self._write.argtypes = [ctypes.POINTER(DecoderFields), ctypes.POINTER(WritingFields)]
+        self._write.restype = None
         self.choose = built.openwork_best
         self.choose.argtypes = [ctypes.POINTER(ChoiceFields)]
         self.choose.restype = None
@@ -73,6 +77,10 @@ class NativeDecoder:
     def extend(self, fields: ContinuingFields) -> None:
         """A step of the search of one sentence."""
         self._continue(self._fields, fields)
+
+    def write(self, fields: WritingFields) -> None:
+        """Steps of the greedy search of many sentences."""
+        self._write(self._fields, fields)
 
     def step(
         self,
@@ -98,7 +106,7 @@ class NativeDecoder:
         memory_keys, memory_values = zip(*memory.layers, strict=True)
         arrays = [addresses(tensors) for tensors in (keys, values, memory_keys, memory_values)]
         fields = StepFields(
-            rows, state.position, past.rows, memory.size, int(is_one_row), x.data_ptr(), _place(table),
+            rows, state.position, past.rows, memory.size, int(is_one_row), x.data_ptr(), _place(table), None,
             _place(sentences), memory.lengths.data_ptr(), *(ctypes.addressof(array) for array in arrays),
             logits.data_ptr(), _place(attended),
         )  # fmt: skip

@@ -7,11 +7,7 @@
 #include <vector>
 
 #include "room.h"
-#include "structures.h"
-
-extern "C" void openwork_best(const Choice*);
-extern "C" void openwork_step_float32(const Decoder*, const Step*);
-extern "C" void openwork_step_int8(const Decoder*, const Step*);
+#include "search.h"
 
 namespace {
 
@@ -35,17 +31,6 @@ void follow_parents(const Continuing& one, std::vector<int64_t>& before) {
         }
 }
 
-void embed(const Continuing& one, int width, float* x) {
-    for (int row = 0; row < one.rows; ++row) {
-        const float* from = one.table + static_cast<size_t>(one.tokens[row]) * width;
-        const float* place = one.places ? one.places + static_cast<size_t>(one.position) * width : nullptr;
-        for (int i = 0; i < width; ++i)
-            x[static_cast<size_t>(row) * width + i] = from[i] * one.scale + (place ? place[i] : 0.0f);
-    }
-}
-
-using TakeStep = void (*)(const Decoder*, const Step*);
-
 void continue_with(TakeStep take_step, const Decoder& decoder, const Continuing& one) {
     auto& [x, logits, first, before] = own_room<SearchRoom>();
     const size_t rows = one.rows, outputs = decoder.output.outputs;
@@ -53,9 +38,10 @@ void continue_with(TakeStep take_step, const Decoder& decoder, const Continuing&
     logits.resize(rows * outputs);
     first.assign(rows, 0);  // there is one sentence
     follow_parents(one, before);
-    embed(one, decoder.width, x.data());
-    const Step step{one.rows, one.position, one.past_rows, one.source, 0, x.data(), one.past_row, first.data(),
-                    one.lengths, one.past_keys, one.past_values, one.memory_keys, one.memory_values, logits.data(),
+    for (size_t row = 0; row < rows; ++row)
+        embed(one, one.tokens[row], one.position, decoder.width, x.data() + row * decoder.width);
+    const Step step{one.rows, one.position, one.past_rows, one.source, 0, x.data(), one.past_row, nullptr,
+                    first.data(), one.lengths, one.past_keys, one.past_values, one.memory_keys, one.memory_values, logits.data(),
                     nullptr};
     take_step(&decoder, &step);
     const Choice choice{one.rows, decoder.output.outputs, one.count, logits.data(), one.added, one.sums, one.ids,

@@ -10,15 +10,14 @@ from torch import Tensor
 
 from openwork.inference.prepared.caches import Past, PreparedMemory
 from openwork.inference.prepared.native.decoder import NativeDecoder
+from openwork.inference.prepared.native.embeddings import TargetEmbeddings
 from openwork.inference.prepared.native.structures import ContinuingFields, addresses
-from openwork.nn.positions import LearnedPositions, SinusoidalPositions
 
 
 class NativeContinuations:
     """`Continuations` of models/interfaces.py.
 
-    `past`: empty buffers with a row for each hypothesis there may be. `table` and `scale` are those of the target's
-    embeddings; `positions`: what is added to them, None for nothing.
+    `past`: empty buffers with a row for each hypothesis there may be.
     """
 
     def __init__(
@@ -28,10 +27,10 @@ class NativeContinuations:
         past: Past,
         count: int,
         added: Float[Tensor, "vocabulary"],
-        embeddings: tuple[Float[Tensor, "vocabulary width"], float, SinusoidalPositions | LearnedPositions | None],
+        embeddings: TargetEmbeddings,
     ) -> None:
-        table, scale, self._positions = embeddings
-        self._decoder, self._memory, self._past, self._kept = decoder, memory, past, (added, table)
+        self._decoder, self._memory, self._past, self._kept = decoder, memory, past, added
+        self._embeddings = embeddings
         rows = past.rows
         self._count = count = min(count, decoder.outputs)
         self._tokens, self._parents = (c_int64 * rows)(), (c_int64 * rows)()
@@ -40,9 +39,9 @@ class NativeContinuations:
         self._memory_arrays = [addresses(tensors) for tensors in zip(*memory.layers, strict=True)]
         memory_keys, memory_values = map(ctypes.addressof, self._memory_arrays)
         self._fields = ContinuingFields(
-            past_rows=rows, source=memory.size, count=count, scale=scale, table=table.data_ptr(),
-            lengths=memory.lengths.data_ptr(), memory_keys=memory_keys, memory_values=memory_values,
-            added=added.data_ptr(),
+            past_rows=rows, source=memory.size, count=count, scale=embeddings.scale,
+            table=embeddings.table.data_ptr(), lengths=memory.lengths.data_ptr(), memory_keys=memory_keys,
+            memory_values=memory_values, added=added.data_ptr(),
         )  # fmt: skip
         for name, array in (
             ("tokens", self._tokens), ("parents", self._parents), ("values", self._values), ("sums", self._sums),
@@ -61,9 +60,8 @@ class NativeContinuations:
         self._past, self._places, self._room = past, places, positions
         self._past_arrays = [addresses(tensors) for tensors in zip(*past.buffers, strict=True)]
         self._fields.past_row = places.data_ptr()
-        if self._positions is not None:  # those of a learned table may end before the room does
-            self._longest = min(positions, self._positions.maximum_length or positions)
-            self._added = self._positions.rows(0, self._longest).contiguous()
+        self._added = self._embeddings.places(self._fields.position, positions)
+        if self._added is not None:
             self._fields.places = self._added.data_ptr()
         self._fields.past_keys, self._fields.past_values = map(ctypes.addressof, self._past_arrays)
 
@@ -73,8 +71,8 @@ class NativeContinuations:
         rows, fields = len(tokens), self._fields
         if fields.position == self._room:
             self._make_room(self._past.select(None, fields.position))
-        if self._positions is not None and fields.position == self._longest:
-            self._positions.rows(0, fields.position + 1)  # says that there are no more
+        if self._added is not None and fields.position == self._added.shape[0]:
+            self._embeddings.places(fields.position, fields.position + 1)  # says that there are no more
         self._tokens[:rows], self._parents[:rows], self._values[:rows] = tokens, parents, values
         fields.rows = rows
         self._decoder.extend(fields)

@@ -7,7 +7,9 @@ from openwork.machine.native import building
 from openwork.machine.native.building import Functions
 
 FUNCTIONS = Functions(
-    "the decoder's step", Path(__file__).parent, ("encoder.cpp", "step.cpp", "best.cpp", "sentence.cpp")
+    "the decoder's step",
+    Path(__file__).parent,
+    ("encoder.cpp", "step.cpp", "best.cpp", "sentence.cpp", "greedy.cpp"),
 )
 
 

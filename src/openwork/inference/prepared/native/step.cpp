@@ -108,7 +108,7 @@ void index_past(const Step& step, size_t places, std::vector<int64_t>& index) {
     index.resize(rows * places);
     for (size_t row = 0; row < rows; ++row)
         for (size_t place = 0; place < places; ++place) {
-            const size_t own = step.is_one_row ? 0 : row;
+            const size_t own = step.is_one_row ? 0 : step.own ? step.own[row] : row;
             const bool moved = step.past_row && place < positions;
             index[row * places + place] = place * step.past_rows + (moved ? step.past_row[place * rows + row] : own);
         }

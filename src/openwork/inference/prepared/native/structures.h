@@ -36,7 +36,8 @@ struct Step {
     int32_t rows, position, past_rows, source;  // source: positions that the memory has room for
     int32_t is_one_row;       // whether the rows are successive positions of one; else all are at the same position
     const float* x;           // (rows, width): embeddings with their positions
-    const int64_t* past_row;  // (position, rows): where each row's earlier positions stand; null: in order
+    const int64_t* past_row;  // (position, rows): where each row's earlier positions stand; null: at its own place
+    const int64_t* own;       // each row's own place, where this position will stand; null: in order
     const int64_t* sentence;  // of each row, where its memory stands; null: in order
     const int64_t* lengths;   // of the sentences of the memory
     void* const* past_keys;   // of each layer (position, past row, heads * key_width); float32; for int8: bfloat16
@@ -87,6 +88,25 @@ struct Continuing {  // of the hypotheses for one sentence, each by one token
     float* sums;         // (rows, count): log-probabilities of the hypotheses that are continued
     int64_t* ids;        // (rows, count)
     float* normaliser;   // (rows)
+};
+
+struct Writing {  // of a target for each of many sentences by greedy search
+    int32_t sentences, rows, position, until, source, stride;  // rows: sentences that go on; until: where to stop
+    int32_t end;             // symbol
+    float scale;             // of embeddings
+    const float* table;      // (vocabulary, width): embeddings
+    const float* places;     // (position, width): what is added to them; null: nothing
+    int64_t* live;           // (rows): the sentences that go on, in order
+    int64_t* tokens;         // (sentence, stride): the start symbol, and what is written after it
+    const int64_t* limits;   // (sentence): how much may be
+    float* totals;           // (sentence): log-probability of what is written
+    const int64_t* lengths;  // as in a step; each sentence has its own place in keys and values
+    void* const* past_keys;
+    void* const* past_values;
+    const void* const* memory_keys;
+    const void* const* memory_values;
+    const float* added;  // as in a choice
+    float normaliser;    // of the last step the sum over its rows
 };
 
 // The best few of a vocabulary, for many rows.

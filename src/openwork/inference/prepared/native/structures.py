@@ -82,7 +82,7 @@ class DecoderFields(Structure):
 class StepFields(Structure):
     _fields_ = (
         ("rows", c_int32), ("position", c_int32), ("past_rows", c_int32), ("source", c_int32), ("is_one_row", c_int32),
-        ("x", c_void_p), ("past_row", c_void_p), ("sentence", c_void_p), ("lengths", c_void_p),
+        ("x", c_void_p), ("past_row", c_void_p), ("own", c_void_p), ("sentence", c_void_p), ("lengths", c_void_p),
         ("past_keys", c_void_p), ("past_values", c_void_p), ("memory_keys", c_void_p), ("memory_values", c_void_p),
         ("logits", c_void_p), ("attended", c_void_p),
     )  # fmt: skip
@@ -133,6 +133,18 @@ class ContinuingFields(Structure):
         ("parents", c_void_p), ("values", c_void_p), ("past_row", c_void_p), ("lengths", c_void_p),
         ("past_keys", c_void_p), ("past_values", c_void_p), ("memory_keys", c_void_p), ("memory_values", c_void_p),
         ("added", c_void_p), ("sums", c_void_p), ("ids", c_void_p), ("normaliser", c_void_p),
+    )  # fmt: skip
+
+
+class WritingFields(Structure):
+    """Targets of many sentences, written by greedy search."""
+
+    _fields_ = (
+        ("sentences", c_int32), ("rows", c_int32), ("position", c_int32), ("until", c_int32), ("source", c_int32),
+        ("stride", c_int32), ("end", c_int32), ("scale", c_float), ("table", c_void_p), ("places", c_void_p),
+        ("live", c_void_p), ("tokens", c_void_p), ("limits", c_void_p), ("totals", c_void_p), ("lengths", c_void_p),
+        ("past_keys", c_void_p), ("past_values", c_void_p), ("memory_keys", c_void_p), ("memory_values", c_void_p),
+        ("added", c_void_p), ("normaliser", c_float),
     )  # fmt: skip
 
 

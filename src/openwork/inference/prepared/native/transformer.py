@@ -10,10 +10,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from openwork.decoding.scoring import forbidding
+from openwork.decoding.scoring import GivenUp, forbidding
 from openwork.inference.prepared.caches import ROOM, PreparedMemory, PreparedState
 from openwork.inference.prepared.native.decoder import NativeDecoder
+from openwork.inference.prepared.native.embeddings import TargetEmbeddings
 from openwork.inference.prepared.native.encoder import NativeEncoder
+from openwork.inference.prepared.native.greedy import greedy_targets
 from openwork.inference.prepared.native.sentence import NativeContinuations
 from openwork.inference.prepared.native.sources import problem
 from openwork.inference.prepared.native.states import SharingState, with_room
@@ -25,6 +27,8 @@ from openwork.nn.feedforward import FeedForward
 from openwork.nn.layers import DecoderLayer, EncoderLayer
 from openwork.nn.positions import LearnedPositions, NoPositions, SinusoidalPositions
 from openwork.nn.residual import PostNorm, PreNorm
+
+MOST_ROOM = 128  # positions for which a greedy search has space at once
 
 
 def can_be_native(model: Transformer, products: ProductType = "float32") -> bool:
@@ -106,13 +110,35 @@ class NativeTransformer(PreparedTransformer):
         self, source: Int[Tensor, "one source"], length: Int[Tensor, "one"], beam: int, count: int
     ) -> NativeContinuations | None:
         """`continuations` of `models/interfaces.py`."""
+        if (embeddings := self._target_embeddings()) is None:
+            return None
+        memory, past = self._memory(source, length), self.empty_past(beam, ROOM)
+        return NativeContinuations(self.decoder, memory, past, count, self._forbidding(), embeddings)
+
+    def greedy_targets(
+        self,
+        source: Int[Tensor, "sentence source"],
+        source_lengths: Int[Tensor, "sentence"],
+        limits: Int[Tensor, "sentence"],
+        given_up: GivenUp,
+    ) -> tuple[Int[Tensor, "sentence place"], Float[Tensor, "sentence"]] | None:
+        """`greedy_targets` of `models/interfaces.py`."""
+        if source.shape[0] == 0 or (embeddings := self._target_embeddings()) is None:
+            return None
+        # pages of positions that are not reached are never touched
+        past = self.empty_past(source.shape[0], min(int(limits.max()), MOST_ROOM))
+        memory = self._memory(source, source_lengths)
+        return greedy_targets(self.decoder, memory, past, limits, self._forbidding(), embeddings, given_up)
+
+    def _target_embeddings(self) -> TargetEmbeddings | None:
+        """None where more is done to embeddings than to add a vector."""
         positions = None if isinstance(self.target_positions, NoPositions) else self.target_positions
         if not isinstance(positions, SinusoidalPositions | LearnedPositions | None):
             return None
-        memory, past = self._memory(source, length), self.empty_past(beam, ROOM)
-        added = forbidding(self.table.shape[0], self.table.dtype, self.table.device)
-        embeddings = self.table, self.scale, positions
-        return NativeContinuations(self.decoder, memory, past, count, added, embeddings)
+        return TargetEmbeddings(self.table, self.scale, positions)
+
+    def _forbidding(self) -> Float[Tensor, "vocabulary"]:
+        return forbidding(self.table.shape[0], self.table.dtype, self.table.device)
 
     def best(
         self, logits: Float[Tensor, "rows vocabulary"], added: Float[Tensor, "vocabulary"], count: int
