@@ -28,7 +28,7 @@ from openwork.nn.layers import DecoderLayer, EncoderLayer
 from openwork.nn.positions import LearnedPositions, NoPositions, SinusoidalPositions
 from openwork.nn.residual import PostNorm, PreNorm
 
-MOST_ROOM = 128  # positions for which a greedy search has space at once
+MOST_ROOM = 64  # positions for which a greedy search has space at once
 
 
 def can_be_native(model: Transformer, products: ProductType = "float32") -> bool:
