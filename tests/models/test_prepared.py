@@ -1,5 +1,8 @@
 """A prepared model is the model: the same logits, the same attention, the same states, for all that it supports."""
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -280,3 +283,18 @@ def test_only_transformers_of_plain_floats_are_prepared() -> None:
     model = made(positions="learned", maximum_length=6)
     assert fastest(model) in types_of(model)
     assert len(model.encoder.layers) == len(model.decoder.layers) == 2  # it measures with one, of its own
+
+
+@pytest.mark.slow
+def test_every_product_that_is_available_can_be_made_where_onednn_leaves_instructions_alone() -> None:
+    script = """
+        import torch
+        from openwork.inference.prepared.products import PRODUCTS, available
+        weight, x = torch.randn(64, 32), torch.randn(3, 32)
+        print(*[kind for kind in available() if PRODUCTS[kind](weight, None)(x).shape == (3, 64)])
+    """
+    limited = {**os.environ, "ONEDNN_MAX_CPU_ISA": "AVX2", "DNNL_MAX_CPU_ISA": "AVX2"}
+    command = [sys.executable, "-c", "\n".join(line.strip() for line in script.splitlines())]
+    done = subprocess.run(command, capture_output=True, text=True, env=limited, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "float32" in done.stdout and "bfloat16" not in done.stdout

@@ -111,7 +111,8 @@ def available() -> list[ProductType]:
     Without the instructions bf16 is slower than float32, and int8 on an older processor saturates its sums.
     """
     found: list[ProductType] = ["float32"]
-    if torch.cpu._is_avx512_bf16_supported():
+    # oneDNN may be told to leave such instructions alone (ONEDNN_MAX_CPU_ISA)
+    if torch.cpu._is_avx512_bf16_supported() and torch.ops.mkldnn._is_mkldnn_bf16_supported():
         found.append("bfloat16")
     has_libraries = {"fbgemm", "onednn"} <= set(torch.backends.quantized.supported_engines)
     if torch.cpu._is_vnni_supported() and has_libraries and hasattr(torch, "_make_per_channel_quantized_tensor"):
