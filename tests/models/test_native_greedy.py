@@ -146,7 +146,7 @@ def test_among_some_pieces() -> None:
     assert search(model, *batch(7), limits) == search(model, *batch(7), limits, nobody_listens)
 
 
-def test_logits_that_are_no_numbers_are_told() -> None:
+def test_logits_that_are_no_numbers_are_reported() -> None:
     broken = made()
     with torch.no_grad():
         broken.output_weight[7] = torch.nan

@@ -111,7 +111,7 @@ def available() -> list[ProductType]:
     Without the instructions bf16 is slower than float32, and int8 on an older processor saturates its sums.
     """
     found: list[ProductType] = ["float32"]
-    # oneDNN may be told to leave such instructions alone (ONEDNN_MAX_CPU_ISA)
+    # ONEDNN_MAX_CPU_ISA keeps oneDNN from such instructions
     if torch.cpu._is_avx512_bf16_supported() and torch.ops.mkldnn._is_mkldnn_bf16_supported():
         found.append("bfloat16")
     has_libraries = {"fbgemm", "onednn"} <= set(torch.backends.quantized.supported_engines)
