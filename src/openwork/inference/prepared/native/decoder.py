@@ -79,7 +79,7 @@ class NativeDecoder:
         self._continue(self._fields, fields)
 
     def write(self, fields: WritingFields) -> None:
-        """Steps of the greedy search of many sentences."""
+        """A step of the greedy search of many sentences."""
         self._write(self._fields, fields)
 
     def step(
@@ -100,8 +100,8 @@ class NativeDecoder:
         x = x.contiguous()
         logits = x.new_empty(rows, self.outputs)
         attended = x.new_empty(rows, self._fields.heads, memory.size) if attends else None
-        sentences = torch.zeros(rows, dtype=torch.int64) if is_one_row else state.sentences
-        table = None if state.rows is None else state.rows.contiguous()
+        sentences = torch.zeros(rows, dtype=torch.int64) if is_one_row else _contiguous(state.sentences)
+        table = _contiguous(state.rows)
         keys, values = zip(*past.buffers, strict=True)
         memory_keys, memory_values = zip(*memory.layers, strict=True)
         arrays = [addresses(tensors) for tensors in (keys, values, memory_keys, memory_values)]
@@ -112,6 +112,10 @@ class NativeDecoder:
         )  # fmt: skip
         self._step(self._fields, fields)
         return logits, None if attended is None else attended.mean(1)
+
+
+def _contiguous(tensor: Tensor | None) -> Tensor | None:
+    return None if tensor is None else tensor.contiguous()
 
 
 def _place(tensor: Tensor | None) -> int | None:

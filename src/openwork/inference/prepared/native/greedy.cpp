@@ -1,10 +1,8 @@
-// Greedy search of many sentences: a step after the other, until all targets have ended.
+// A step of the greedy search of many sentences: embeddings, the decoder's step, the best tokens, and who goes on.
 //
-// It is decoding/left_to_right.py in one call: there a step is some forty calls of the framework, which take a third of
-// the time where the decoder is narrow. tests/models/test_native_greedy.py holds the two equal.
+// It is a step of decoding/left_to_right.py in one call: there it is some forty calls of the framework, which take a
+// third of the time where the decoder is narrow. tests/models/test_native_greedy.py holds the two equal.
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -45,21 +43,18 @@ void write(TakeStep take_step, const Decoder& decoder, Writing& all) {
     room.values.resize(all.rows);
     room.normalisers.resize(all.rows);
     room.best.resize(all.rows);
-    for (; all.rows && all.position < all.until; ++all.position) {
-        for (int row = 0; row < all.rows; ++row)
-            embed(all, all.tokens[all.live[row] * all.stride + all.position], all.position, width,
-                  room.x.data() + row * width);
-        const Step step{all.rows, all.position, all.sentences, all.source, 0, room.x.data(), nullptr, all.live, all.live,
-                        all.lengths, all.past_keys, all.past_values, all.memory_keys, all.memory_values,
-                        room.logits.data(), nullptr};
-        take_step(&decoder, &step);
-        const Choice choice{all.rows, decoder.output.outputs, 1, room.logits.data(), all.added, room.values.data(),
-                            room.best.data(), room.normalisers.data()};
-        openwork_best(&choice);
-        all.normaliser = std::accumulate(room.normalisers.begin(), room.normalisers.begin() + all.rows, 0.0f);
-        if (!std::isfinite(all.normaliser)) return;
-        write_tokens(all, room);
-    }
+    for (int row = 0; row < all.rows; ++row)
+        embed(all, all.tokens[all.live[row] * all.stride + all.position], all.position, width, room.x.data() + row * width);
+    const Step step{all.rows, all.position, all.sentences, all.source, 0, room.x.data(), nullptr, all.live, all.live,
+                    all.lengths, all.past_keys, all.past_values, all.memory_keys, all.memory_values, room.logits.data(),
+                    nullptr};
+    take_step(&decoder, &step);
+    const Choice choice{all.rows, decoder.output.outputs, 1, room.logits.data(), all.added, room.values.data(),
+                        room.best.data(), room.normalisers.data()};
+    openwork_best(&choice);
+    all.normaliser = std::accumulate(room.normalisers.begin(), room.normalisers.end(), 0.0f);
+    write_tokens(all, room);
+    ++all.position;
 }
 
 }  // namespace

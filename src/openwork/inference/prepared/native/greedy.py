@@ -1,14 +1,13 @@
 """The greedy search of many sentences: greedy.cpp."""
 
 import ctypes
-from collections.abc import Callable, Collection
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from openwork.base.symbols import SYMBOL_IDS
-from openwork.decoding.scoring import check_normaliser, nothing_given_up
+from openwork.decoding.scoring import GivenUp, check_normaliser
 from openwork.inference.prepared.caches import Past, PreparedMemory
 from openwork.inference.prepared.native.decoder import NativeDecoder
 from openwork.inference.prepared.native.embeddings import TargetEmbeddings
@@ -22,7 +21,7 @@ def greedy_targets(
     limits: Int[Tensor, "sentence"],
     added: Float[Tensor, "vocabulary"],
     embeddings: TargetEmbeddings,
-    given_up: Callable[[], Collection[int]],
+    given_up: GivenUp,
 ) -> tuple[Int[Tensor, "sentence place"], Float[Tensor, "sentence"]]:
     """`greedy_targets` of models/interfaces.py.
 
@@ -41,15 +40,14 @@ def greedy_targets(
         limits=limits.data_ptr(), totals=totals.data_ptr(), lengths=lengths.data_ptr(), memory_keys=memory_keys,
         memory_values=memory_values, added=added.data_ptr(),
     )  # fmt: skip
-    steps_at_once = past.room if given_up is nothing_given_up else 1
+    places = None
     while fields.rows:
         past = past.with_room(fields.position)
         past_arrays = [addresses(tensors) for tensors in zip(*past.buffers, strict=True)]
         fields.past_keys, fields.past_values = map(ctypes.addressof, past_arrays)
-        fields.until = min(fields.position + steps_at_once, past.room)
-        places = embeddings.places(fields.position, fields.until)
-        if places is not None:
-            fields.places, fields.until = places.data_ptr(), min(fields.until, places.shape[0])
+        if places is None or fields.position == places.shape[0]:
+            places = embeddings.places(fields.position, past.room)
+        fields.places = None if places is None else places.data_ptr()
         decoder.write(fields)
         check_normaliser(fields.normaliser)
         past.written = fields.position

@@ -90,8 +90,8 @@ struct Continuing {  // of the hypotheses for one sentence, each by one token
     float* normaliser;   // (rows)
 };
 
-struct Writing {  // of a target for each of many sentences by greedy search
-    int32_t sentences, rows, position, until, source, stride;  // rows: sentences that go on; until: where to stop
+struct Writing {  // of a token of each of many targets by greedy search
+    int32_t sentences, rows, position, source, stride;  // rows: sentences that go on
     int32_t end;             // symbol
     float scale;             // of embeddings
     const float* table;      // (vocabulary, width): embeddings
@@ -106,7 +106,7 @@ struct Writing {  // of a target for each of many sentences by greedy search
     const void* const* memory_keys;
     const void* const* memory_values;
     const float* added;  // as in a choice
-    float normaliser;    // of the last step the sum over its rows
+    float normaliser;    // the sum over the rows
 };
 
 // The best few of a vocabulary, for many rows.

@@ -140,9 +140,9 @@ class WritingFields(Structure):
     """Targets of many sentences, written by greedy search."""
 
     _fields_ = (
-        ("sentences", c_int32), ("rows", c_int32), ("position", c_int32), ("until", c_int32), ("source", c_int32),
-        ("stride", c_int32), ("end", c_int32), ("scale", c_float), ("table", c_void_p), ("places", c_void_p),
-        ("live", c_void_p), ("tokens", c_void_p), ("limits", c_void_p), ("totals", c_void_p), ("lengths", c_void_p),
+        ("sentences", c_int32), ("rows", c_int32), ("position", c_int32), ("source", c_int32), ("stride", c_int32),
+        ("end", c_int32), ("scale", c_float), ("table", c_void_p), ("places", c_void_p), ("live", c_void_p),
+        ("tokens", c_void_p), ("limits", c_void_p), ("totals", c_void_p), ("lengths", c_void_p),
         ("past_keys", c_void_p), ("past_values", c_void_p), ("memory_keys", c_void_p), ("memory_values", c_void_p),
         ("added", c_void_p), ("normaliser", c_float),
     )  # fmt: skip
