@@ -1,10 +1,9 @@
 """Sentences that nobody waits for any longer leave a search at the next step, and change nothing for the others."""
 
-from collections.abc import Callable, Collection
-
 import pytest
 
 from decoding.tables import TableModel, random_logits, sources
+from giving_up import after
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.decoding.search import decode
 from openwork.decoding.settings import DecodingSettings
@@ -23,18 +22,6 @@ def long_texts(key: int, prefix: tuple[int, ...]) -> list[float]:
     logits = list(random_logits(3, 9, 0.5)(key, prefix))
     logits[SYMBOL_IDS.end] = 9.0 if len(prefix) > 5 + key % 2 else -9.0
     return logits
-
-
-def after(steps: int, sentences: Collection[int]) -> Callable[[], Collection[int]]:
-    """Gives the sentences up at so many steps' end, and later."""
-    asked = 0
-
-    def given_up() -> Collection[int]:
-        nonlocal asked
-        asked += 1
-        return sentences if asked >= steps else ()
-
-    return given_up
 
 
 @pytest.mark.parametrize("way", WAYS)

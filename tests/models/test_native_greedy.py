@@ -1,6 +1,5 @@
 """The greedy search of many sentences in one compiled call is the one that goes step by step."""
 
-from collections.abc import Callable, Collection
 from typing import Any
 
 import pytest
@@ -9,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from giving_up import after
 from openwork.base.errors import ConfigError, OpenworkError
 from openwork.base.symbols import SYMBOL_IDS
 from openwork.decoding.left_to_right import OnToken, greedy_search
@@ -110,18 +110,6 @@ def test_learned_positions_end() -> None:
         search(model, *batch(5), {"extra_length": 40, "maximum_length": 60})
 
 
-def after(steps: int, sentences: set[int]) -> Callable[[], Collection[int]]:
-    """Gives the sentences up after so many steps."""
-    asked = 0
-
-    def given_up() -> Collection[int]:
-        nonlocal asked
-        asked += 1
-        return sentences if asked >= steps else ()
-
-    return given_up
-
-
 @pytest.mark.parametrize("steps", [1, 3])
 def test_sentences_given_up_have_nothing_and_the_others_what_they_have_without(steps: int) -> None:
     model, limits = native(), {"extra_length": 60, "maximum_length": 60}
@@ -133,9 +121,9 @@ def test_sentences_given_up_have_nothing_and_the_others_what_they_have_without(s
 
 
 def test_all_given_up_end_the_search() -> None:
-    model = native()
-    asked = after(2, set(range(6)))
-    found = search(model, *batch(6), {"extra_length": 50, "maximum_length": 60}, given_up=asked)
+    model, limits = native(), {"extra_length": 60, "maximum_length": 60}
+    assert any(len(one.tokens) > 2 for (one,) in search(model, *batch(17), limits))
+    found = search(model, *batch(17), limits, given_up=after(2, set(range(17))))
     assert all(not one or len(one[0].tokens) <= 2 for one in found)
 
 

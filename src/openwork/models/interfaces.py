@@ -108,7 +108,7 @@ class GreedyModel(StepModel[StateT], Protocol[StateT]):
     def greedy_targets(
         self, source: Tensor, source_lengths: Tensor, limits: Tensor, given_up: Callable[[], Collection[int]]
     ) -> tuple[Tensor, Tensor] | None:
-        """The most probable token after the other of each sentence's target; None where it cannot.
+        """Each sentence's target, by the most probable token at each step; None where the model cannot.
 
         Targets (sentence, place) begin with the start symbol, and have at most `limits` (sentence,) tokens after it;
         what follows the end symbol or the limit is padding. With their log-probabilities (sentence,): minus infinity

@@ -224,7 +224,7 @@ inline Whole whole(const uint8_t* from) { return Whole{from[0], from[1], from[2]
 #endif
 
 // e^x for x <= 0: 2^n times a polynomial of the rest, to within two units of the last place. Of NaN: NaN.
-// Below e^-87 it is zero: what is divided by a sum of such may become less than 2^-126, with which processors are slow.
+// Below e^-87 it is zero, since divided by a sum it would become a subnormal number, and processors are slow with those.
 inline Vector exponential(Vector x) {
     constexpr float TO_WHOLE = 12582912.0f;  // 1.5 x 2^23: a number added to it is rounded to a whole one
     constexpr int32_t WHOLE_ZERO = 0x4B400000, EXPONENT = 23, BIAS = 127;

@@ -21,9 +21,9 @@ struct Room {
     std::vector<int64_t> in_order;  // 0, 1, 2, ...
 };
 
-// Asks for the vectors of a row that is computed next.
+// Prefetches the keys or values of the row that is computed next.
 template <class Cached>
-void ask_for(const Cached* vectors, size_t width, const int64_t* index, int places) {
+void prefetch(const Cached* vectors, size_t width, const int64_t* index, int places) {
     constexpr size_t LINE = 64 / sizeof(Cached);
     for (int place = 0; place < places; ++place)
         for (size_t i = 0; i < width; i += LINE) __builtin_prefetch(vectors + index[place] * width + i);
@@ -59,8 +59,8 @@ struct Work {
             const float* made = room.made.data() + row * (2 * keys + values);
             const int64_t* index = room.index.data() + static_cast<size_t>(row) * room.places;
             if (row + 1 < rows) {  // keys and values of many rows fill more than the second cache
-                ask_for(past_keys, keys, index + room.places, position(row) + 1);
-                ask_for(past_values, values, index + room.places, position(row) + 1);
+                prefetch(past_keys, keys, index + room.places, position(row) + 1);
+                prefetch(past_values, values, index + room.places, position(row) + 1);
             }
             for (int head = 0; head < decoder.heads; ++head) {
                 const Seen<Cached> key{past_keys + head * d_k, index, static_cast<ptrdiff_t>(keys), d_k};
