@@ -218,10 +218,11 @@ class Stop(Observer):
             run.stop(INTERRUPTED)
 
 
-def test_resumed_is_as_undisturbed(bundle_folder: Path, tmp_path: Path):
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_resumed_is_as_undisturbed(precision: str, bundle_folder: Path, tmp_path: Path):
     sections: dict[str, dict[str, object]] = {
         "fine_tuning": {"frozen": ["decoder"], "new_pieces": 5},
-        "training": {**TRAINING, "ema": 0.5, "optimiser": "adafactor"},
+        "training": {**TRAINING, "ema": 0.5, "optimiser": "adafactor", "precision": precision},
     }
     whole = tuned(bundle_folder, tmp_path / "whole", **sections)
     tuned(bundle_folder, tmp_path / "torn", (Stop(),), **sections)

@@ -42,6 +42,14 @@ def test_every_weight_has_one_owner_and_shares_are_alike(sizes: list[int], count
     assert max(sums) - min(sums) <= max(sizes, default=0)  # the largest first, each into the smallest group
 
 
+@pytest.mark.slow
+def test_rounded_weights_and_the_divided_ones_of_a_matrix_do_not_go_together() -> None:
+    settings = SETTINGS.model_copy(update={"sharding": "full"})
+    with pytest.raises(ConfigError, match="does not go with this training") as error:
+        working_copy(model_of(MODEL), settings, "float32", Scripted(), lambda weight: weight)
+    assert error.value.code == "C111" and "fine_tuning.quantise rounds whole rows" in error.value.why
+
+
 def test_one_process_has_nothing_to_divide() -> None:
     for sharding in ("none", "optimiser", "full"):
         settings = SETTINGS.model_copy(update={"sharding": sharding})

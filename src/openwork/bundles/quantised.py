@@ -24,6 +24,7 @@ GROUP = 32  # numbers with one scale, in 4 bits
 EIGHT, FOUR = 127, 7  # the largest whole numbers
 LARGEST = FOUR * torch.finfo(torch.float16).max  # weight whose scale is a number of 16 bits
 MIDDLE = 8  # added to those of 4 bits
+PART = 2048  # groups that a processor rounds at once: what is computed of them stays in its cache
 SHRINKS = tuple(1 - 0.02 * step for step in range(21))  # of a group's scale: the one with the least squared error
 
 
@@ -40,6 +41,11 @@ def stored(weights: Mapping[str, Tensor], kind: StoredType) -> dict[str, Tensor]
         else:
             found[f"{name}.int8"], found[f"{name}.scale"] = _eight_bits(weight.float())
     return found
+
+
+def rounded(weight: Tensor, kind: StoredType) -> Tensor:
+    """What a file of this type keeps of a weight: a matrix of the same shape, a vector itself."""
+    return restored(stored({"weight": weight}, kind), "a weight")["weight"]
 
 
 def restored(tensors: Mapping[str, Tensor], origin: str) -> dict[str, Tensor]:
@@ -75,21 +81,29 @@ def _eight_bits(weight: Float[Tensor, "rows *rest"]) -> tuple[Tensor, Tensor]:
 
 def _four_bits(weight: Float[Tensor, "*rows columns"]) -> tuple[Tensor, Tensor]:
     """Bytes of two numbers each (..., columns / 2), and scales (..., columns / 32)."""
-    groups = weight.unflatten(-1, (-1, GROUP))
+    groups = weight.reshape(-1, GROUP)
+    scale = torch.cat(
+        [_best_scale(part) for part in groups.split(PART if weight.device.type == "cpu" else len(groups))]
+    )
+    numbers = (_rounded(groups, scale) + MIDDLE).to(torch.uint8).view(weight.shape)
+    even, odd = numbers.unflatten(-1, (-1, 2)).unbind(dim=-1)
+    return even | (odd << 4), scale.view(*weight.shape[:-1], -1).half()
+
+
+def _best_scale(groups: Float[Tensor, "groups 32"]) -> Float[Tensor, "groups 1"]:
+    """Of the shrunk scales of each group the one with the least squared error, a number of 16 bits."""
     largest = groups.abs().amax(dim=-1, keepdim=True)
     scale = torch.where(largest > 0, largest / FOUR, 1.0)
     best, error = scale, torch.full_like(scale, torch.inf)
     for shrink in SHRINKS:
         tried = (shrink * scale).half().float().clamp_min(torch.finfo(torch.float16).tiny)
-        wrong = (_rounded(groups, tried) * tried - groups).square().sum(dim=-1, keepdim=True)
+        wrong = _rounded(groups, tried).mul_(tried).sub_(groups).square_().sum(dim=-1, keepdim=True)
         best, error = torch.where(wrong < error, tried, best), torch.minimum(wrong, error)
-    numbers = (_rounded(groups, best) + MIDDLE).to(torch.uint8)
-    even, odd = numbers.flatten(-2).unflatten(-1, (-1, 2)).unbind(dim=-1)
-    return even | (odd << 4), best.squeeze(-1).half()
+    return best
 
 
-def _rounded(groups: Tensor, scale: Tensor) -> Tensor:
-    return (groups / scale).round().clamp(-FOUR, FOUR)
+def _rounded(groups: Float[Tensor, "groups 32"], scale: Float[Tensor, "groups 1"]) -> Float[Tensor, "groups 32"]:
+    return (groups / scale).round_().clamp_(-FOUR, FOUR)
 
 
 def _of_four_bits(tensor: Tensor, scale: Tensor) -> Tensor:

@@ -29,7 +29,7 @@ from openwork.runs.corpus import Report, RunCorpus
 from openwork.runs.file.settings import RunSettings
 from openwork.runs.folder import RunFolder
 from openwork.runs.teachers import teacher_targets
-from openwork.runs.tuning import begin_tuning, check_fine_tuning
+from openwork.runs.tuning import begin_tuning, check_fine_tuning, rounding_of
 from openwork.runs.validation import LabelScoring, MaskedScoring, Scoring, TranslationScoring, Validator
 from openwork.text.forms import word_starts
 from openwork.text.pair import TokenizerPair
@@ -142,7 +142,7 @@ def prepare_training(
     kept_zeros = KeptZeros(model, of_matrices=settings.fine_tuning.keep_zeros)
     if settings.fine_tuning.keep_zeros:
         report(f"zeros that stay: {kept_zeros.count / 1e6:.2f} million weights")
-    copy = working_copy(model, training, precision, processes)
+    copy = working_copy(model, training, precision, processes, rounding_of(settings.fine_tuning))
     optimiser = make_optimiser(copy.stored, training, copy.moved(), precision)
     moving_average = MovingAverage(copy.stored, training.ema) if training.ema else None
     progress = _resume(folder, copy, optimiser, moving_average, training, report)
@@ -197,7 +197,7 @@ def make_validator(
         scoring = LabelScoring(Labeller(model, corpus.tokenizers, task, precision=precision), processes)
     return Validator(
         model, translator, corpus.valid, corpus.valid_pairs, precision, scoring, same,
-        shown=corpus.examples, processes=processes,
+        shown=corpus.examples, processes=processes, rounding=rounding_of(settings.fine_tuning),
     )  # fmt: skip
 
 

@@ -24,6 +24,7 @@ from openwork.runs.length import history_of
 from openwork.runs.validation import Validator
 from openwork.training.averaging import average
 from openwork.training.checkpoint import MOVING_AVERAGE, checkpoint_step, checkpoints, load_weights
+from openwork.training.computing.rounding import round_weights
 from openwork.training.observers.control import ending_like_ctrl_c
 from openwork.training.progress import Metric, Progress, Validation
 from openwork.training.settings import TrainingSettings
@@ -64,11 +65,13 @@ def write_chosen(lock: RunLock, setup: TrainingSetup, chosen: Validation) -> Tra
     """Writes the bundle of a run whose model has the chosen weights."""
     folder, corpus, progress = setup.folder, setup.corpus, setup.progress
     merge(setup.model)
+    if setup.validator.rounding is not None:
+        round_weights(setup.model, setup.validator.rounding)
     card = write_card(setup.settings, corpus.report, chosen, progress, history_of(folder))
     bundle = Bundle(settings_of_run(setup.settings), corpus.tokenizers, setup.model.eval(), card=card)
     bundle = make_golden(bundle, [pair.source for pair in corpus.examples])
     lock.check()
-    write_bundle(folder.bundle, bundle)
+    write_bundle(folder.bundle, bundle, setup.settings.fine_tuning.quantise)
     folder.extended.unlink(missing_ok=True)
     return TrainingResult(folder.bundle, progress, chosen)
 

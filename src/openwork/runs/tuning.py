@@ -7,6 +7,7 @@ can tag. The source keeps its tokenizer, on which the first layer depends; the t
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +19,7 @@ from openwork.base.errors import ConfigError
 from openwork.base.sources import SourceEncoder
 from openwork.bundles.bundle import read_weights
 from openwork.bundles.folder import whole_bundle
+from openwork.bundles.quantised import rounded
 from openwork.bundles.settings import encoder_of, read_bundle_settings
 from openwork.models.build import build_model
 from openwork.models.families import ModelSettings, reads
@@ -30,6 +32,7 @@ from openwork.runs.usable import usable_bundle
 from openwork.signals.patches import PicturePatches
 from openwork.text.pair import TokenizerPair, with_target
 from openwork.text.tokenizer import Tokenizer
+from openwork.training.computing.rounding import Rounding
 from openwork.training.settings import FineTuningSettings
 from openwork.training.trained_weights import adapt, adapters, freeze, freeze_all_but_adapters, group_layers
 
@@ -187,8 +190,15 @@ def begin_tuning(
     if tuning.low_rank:
         learning = sum(weight.numel() for weight in model.parameters() if weight.requires_grad)
         report(f"adapters of rank {tuning.low_rank} on {len(adapters(model)):,} layers: {learning:,} weights learn")
+    if tuning.quantise:
+        report(f"every pass computes with matrices rounded to {tuning.quantise}, which the bundle will have")
     if frozen:
         report(f"frozen: {frozen / 1e6:.2f} million weights")
+
+
+def rounding_of(tuning: FineTuningSettings) -> Rounding | None:
+    """What the weights become in every pass, in validation and in the bundle."""
+    return None if tuning.quantise is None else partial(rounded, kind=tuning.quantise)
 
 
 def _parts(names: Sequence[str]) -> str:

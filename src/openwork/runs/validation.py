@@ -26,6 +26,7 @@ from openwork.metrics.translation import bleu, chrf
 from openwork.models.interfaces import SequenceModel
 from openwork.text.tokenizer import Tokenizer
 from openwork.training.batches.batch import TensorBatch, to_tensors
+from openwork.training.computing.rounding import Rounding, rounded_weights
 from openwork.training.loss import batch_loss, hidden_states
 from openwork.training.progress import Validation
 
@@ -121,7 +122,7 @@ class Validator:
     `translator` is of the model. `pairs` are those that `scoring` scores: the first of the store, or none. `arrange`
     lays a batch out for the loss: always the same for the same rows. `shown`: examples for samples where no pairs are
     scored, such as the first words of texts. Without `scoring` there are neither scores nor samples. Several
-    `processes` share the pairs out.
+    `processes` share the pairs out. `rounding`: of the weights, while they are judged.
     """
 
     model: SequenceModel
@@ -133,6 +134,7 @@ class Validator:
     arrange: Arrange = to_tensors
     shown: Sequence[Pair] = ()
     processes: Processes = ALONE
+    rounding: Rounding | None = None
 
     def __post_init__(self) -> None:
         scored = self.scoring is not None
@@ -153,6 +155,10 @@ class Validator:
 
     def validate(self, step: int) -> Validation:
         """Loss, perplexity and, if there are pairs, the scores of the model's hypotheses, with one as a sample."""
+        with rounded_weights(self.model, self.rounding):
+            return self._validate(step)
+
+    def _validate(self, step: int) -> Validation:
         before = time.perf_counter()
         own = self.loss(self.plan[number] for number in self.processes.part(range(len(self.plan))))
         total, count = self.processes.total(own.total, own.count)

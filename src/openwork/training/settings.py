@@ -190,6 +190,9 @@ class FineTuningSettings(Settings):
     keep_zeros: bool = option(
         False, "what is zero in the bundle's matrices stays zero, as after openwork prune --weights"
     )
+    quantise: Literal["int4"] | None = option(
+        None, "the type that matrices are rounded to in every pass, and in the bundle (quantisation-aware training)"
+    )
     low_rank: int = option(
         0, "rank of the adapters that learn in place of all weights (LoRA); 0: none, 8 is usual", ge=0, le=4096
     )
@@ -202,9 +205,10 @@ class FineTuningSettings(Settings):
 
     @model_validator(mode="after")
     def _has_a_beginning(self) -> "FineTuningSettings":
-        if self.from_bundle is None and (self.new_pieces or self.frozen or self.low_rank or self.keep_zeros):
+        asked = self.new_pieces or self.frozen or self.low_rank or self.keep_zeros or self.quantise
+        if self.from_bundle is None and asked:
             raise RuleError(
-                "new_pieces, frozen, keep_zeros and low_rank are for a training that begins with a bundle",
+                "new_pieces, frozen, keep_zeros, quantise and low_rank are for a training that begins with a bundle",
                 hint="set from_bundle, or leave them out",
                 code="C043",
             )
@@ -213,5 +217,11 @@ class FineTuningSettings(Settings):
                 "keep_zeros and low_rank do not go together: adapters add something to every weight of a layer",
                 hint="leave one of them out",
                 code="C168",
+            )
+        if self.low_rank and self.quantise:
+            raise RuleError(
+                "quantise and low_rank do not go together: adapters are added to the weights before these are rounded",
+                hint="leave one of them out",
+                code="C169",
             )
         return self

@@ -23,6 +23,7 @@ from openwork.nn.normalisation import has_batch_norms
 from openwork.training.batches.batch import Stream, TensorBatch, TrainingBatch, prefetched, to_tensors
 from openwork.training.batches.language_modelling import Masking, next_token_batch
 from openwork.training.batches.packing import FewSizes, choose_layout, pack
+from openwork.training.computing.rounding import Rounding
 from openwork.training.computing.working_copy import WorkingCopy
 from openwork.training.loop import LoopState
 from openwork.training.progress import Progress
@@ -34,16 +35,20 @@ AHEAD = {"cuda": 2}
 
 
 def working_copy(
-    model: SequenceModel, settings: TrainingSettings, precision: PrecisionName, processes: Processes
+    model: SequenceModel,
+    settings: TrainingSettings,
+    precision: PrecisionName,
+    processes: Processes,
+    rounding: Rounding | None = None,
 ) -> WorkingCopy:
     """What computes a training's updates, as `training.sharding` says; one process has nothing to divide."""
     if settings.sharding == "none" or processes.count == 1:
-        return WorkingCopy(model, precision, processes)
+        return WorkingCopy(model, precision, processes, rounding)
     from openwork.training.computing.sharding import ShardedCopy, SharedOptimiser  # with FSDP, which takes a second
 
     if settings.sharding == "optimiser":
-        return SharedOptimiser(model, precision, processes)
-    return ShardedCopy(model, settings, processes)
+        return SharedOptimiser(model, precision, processes, rounding)
+    return ShardedCopy(model, settings, processes, rounding)
 
 
 def arrangement(

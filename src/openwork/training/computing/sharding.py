@@ -22,6 +22,7 @@ from openwork.models.interfaces import PackingModel, SequenceModel
 from openwork.models.weights import model_facts
 from openwork.nn.layers import DecoderLayer, layers_of
 from openwork.nn.normalisation import has_batch_norms
+from openwork.training.computing.rounding import Rounding
 from openwork.training.computing.working_copy import WorkingCopy
 from openwork.training.kept_zeros import Mask
 from openwork.training.settings import TrainingSettings
@@ -32,8 +33,10 @@ class SharedOptimiser(WorkingCopy):
 
     divides = True
 
-    def __init__(self, model: SequenceModel, precision: PrecisionName, processes: Processes) -> None:
-        super().__init__(model, precision, processes)
+    def __init__(
+        self, model: SequenceModel, precision: PrecisionName, processes: Processes, rounding: Rounding | None = None
+    ) -> None:
+        super().__init__(model, precision, processes, rounding)
         owners = divided([weight.numel() for weight in self.own], processes.count)
         self._owned = [[self.own[place] for place in places] for places in owners]
         if not all(self._owned):
@@ -72,9 +75,15 @@ class ShardedCopy(WorkingCopy):
 
     divides = in_step = True
 
-    def __init__(self, model: SequenceModel, settings: TrainingSettings, processes: Processes) -> None:
+    def __init__(
+        self,
+        model: SequenceModel,
+        settings: TrainingSettings,
+        processes: Processes,
+        rounding: Rounding | None = None,
+    ) -> None:
         self.whole, self.processes = model, processes
-        _check(model, settings)
+        _check(model, settings, rounding)
         shared = model_facts(model).values()
         self.model = copy.deepcopy(model, {id(tensor): tensor for tensor in shared})
         # no layer changes what another has returned in place
@@ -134,7 +143,7 @@ class ShardedCopy(WorkingCopy):
                 whole.copy_(part.full_tensor())
 
 
-def _check(model: SequenceModel, settings: TrainingSettings) -> None:
+def _check(model: SequenceModel, settings: TrainingSettings, rounding: Rounding | None) -> None:
     """ConfigError for what FSDP2 cannot do here."""
     problem = ""
     if not layers_of(model):
@@ -145,6 +154,8 @@ def _check(model: SequenceModel, settings: TrainingSettings) -> None:
         problem = msg("adafactor keeps a number for each row and column of a whole matrix")
     elif settings.optimiser == "muon":
         problem = msg("muon makes steps of whole matrices")
+    elif rounding is not None:
+        problem = msg("fine_tuning.quantise rounds whole rows of matrices")
     if problem:
         raise ConfigError(
             'training.sharding: "full" does not go with this training',

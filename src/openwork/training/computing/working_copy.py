@@ -15,6 +15,7 @@ from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.feedforward import FeedForward
 from openwork.nn.kernels.gpu.linear import linear_in_layout, linears_in_layout, rectified_in_layout
+from openwork.training.computing.rounding import Rounding, with_own_matrices
 from openwork.training.kept_zeros import Mask
 
 
@@ -28,17 +29,25 @@ class WorkingCopy:
     float32; so are all sums of gradients, what the optimiser remembers, and the loss.
     """
 
-    def __init__(self, model: SequenceModel, precision: PrecisionName, processes: Processes = ALONE) -> None:
+    def __init__(
+        self,
+        model: SequenceModel,
+        precision: PrecisionName,
+        processes: Processes = ALONE,
+        rounding: Rounding | None = None,
+    ) -> None:
+        """`rounding`: what weights become before they are cast; all matrices are next to the model's then."""
         # A recurrent cell adds up its state over all positions, which wants float32 between the products.
         recurrent = any(isinstance(module, nn.RNNBase | nn.RNNCellBase) for module in model.modules())
         narrow = precision != "float32" and not recurrent
         self.whole, self.processes = model, processes
-        self.model = _narrowed(model, TYPES[precision]) if narrow else model
-        pairs = zip(model.parameters(), self.model.parameters(), strict=True)
-        trained = [(own, working) for own, working in pairs if own.requires_grad]
-        self.own = [own for own, _ in trained]
-        self.working = [working for _, working in trained]
-        self._cast = [(own, working) for own, working in trained if own is not working]
+        computed = model if rounding is None else with_own_matrices(model)
+        self.model = _narrowed(computed, TYPES[precision]) if narrow else computed
+        pairs = list(zip(model.parameters(), self.model.parameters(), strict=True))
+        self.own = [own for own, _ in pairs if own.requires_grad]
+        self.working = [working for _, working in pairs if working.requires_grad]
+        self._cast = [(own, working) for own, working in pairs if own is not working]
+        self._rounding = rounding
 
     divides = False
     """Whether processes keep different parts, so that each writes its own."""
@@ -55,11 +64,14 @@ class WorkingCopy:
         return masks
 
     def refresh(self) -> None:
-        """Casts the weights, after they have changed; on a GPU by one operation."""
+        """Casts the weights, after they have changed; on a GPU by one operation.
+
+        Those that do not learn are cast too: a checkpoint may have been loaded since.
+        """
         if self._cast:
             own, working = zip(*self._cast, strict=True)
             with torch.no_grad():
-                torch._foreach_copy_(working, own)
+                torch._foreach_copy_(working, own if self._rounding is None else [*map(self._rounding, own)])
 
     def gradients(self, loss: Tensor, learning: Sequence[bool]) -> list[Tensor | None]:
         """The gradients of a loss with respect to the working weights; None for those that do not learn."""
