@@ -16,11 +16,12 @@ from openwork.data.corpora.synthetic import copy
 from openwork.decoding.settings import DecodingSettings
 from openwork.models.build import build_model
 from openwork.models.settings import TransformerSettings
-from openwork.models.weights import model_weights, read_tensors
+from openwork.models.weights import model_weights, read_tensors, restore_weights
 from openwork.runs.average import average_bundles
 from openwork.runs.file.inheritance import inherit
 from openwork.runs.file.resolve import resolve_run
 from openwork.runs.finish import TrainingResult, finish_run
+from openwork.runs.pruning.magnitude import with_largest
 from openwork.runs.quantise import quantise_bundle
 from openwork.runs.train import train_bundle
 from openwork.text.pair import train_pair
@@ -61,14 +62,16 @@ class Stop(Observer):
             run.stop(INTERRUPTED)
 
 
-def trained(bundle: Path, out: Path, *watchers: Observer, **training: object) -> tuple[TrainingResult, list[str]]:
+def trained(
+    bundle: Path, out: Path, *watchers: Observer, fine_tuning: dict[str, object] | None = None, **training: object
+) -> tuple[TrainingResult, list[str]]:
     """The result, and what was said."""
     said: list[str] = []
     mapping = {
         "data": {"corpus": "reverse", "count": 60},
         "batches": {"tokens": 128},
         "training": {**TRAINING, **training},
-        "fine_tuning": {"from_bundle": str(bundle), "quantise": "int4", "frozen": ["encoder"]},
+        "fine_tuning": {"from_bundle": str(bundle), "quantise": "int4", "frozen": ["encoder"], **(fine_tuning or {})},
     }
     return train_bundle(resolve_run(inherit(Layer(mapping))), out, said.append, watchers), said
 
@@ -127,6 +130,18 @@ def test_a_run_that_is_finished_early_has_a_rounded_bundle_too(whole_bundle: Pat
     trained(whole_bundle, tmp_path / "run", Stop())
     finish_run(tmp_path / "run", lambda line: None)
     assert any(name.endswith(".int4") for name in read_tensors(tmp_path / "run/bundle/weights.safetensors"))
+
+
+def test_zeros_that_stay_are_zeros_of_four_bits_too(whole_bundle: Path, tmp_path: Path) -> None:
+    pruned = load_bundle(whole_bundle)
+    restore_weights(pruned.model, with_largest(model_weights(pruned.model), 0.5), "here")
+    write_bundle(tmp_path / "sparse", pruned)
+    trained(tmp_path / "sparse", tmp_path / "run", fine_tuning={"keep_zeros": True})
+    names = read_tensors(tmp_path / "run/bundle/weights.safetensors")
+    assert any(".int4" in name for name in names)
+    after = model_weights(load_bundle(tmp_path / "run").model)
+    for name, weight in model_weights(pruned.model).items():
+        assert weight.dim() < 2 or not after[name][weight == 0].any(), name
 
 
 def test_on_the_command_line(call: Call, whole_bundle: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from distributed.scripted import Scripted
 from openwork.bundles.quantised import rounded
 from openwork.data.store import TokenStore
 from openwork.machine.precision import PrecisionName, computing_in
@@ -14,7 +15,9 @@ from openwork.models.build import build_model
 from openwork.models.families import ModelSettings
 from openwork.models.interfaces import SequenceModel
 from openwork.models.weights import model_weights
+from openwork.training.computing.choice import working_copy
 from openwork.training.computing.rounding import round_weights, rounded_weights
+from openwork.training.computing.sharding import SharedOptimiser
 from openwork.training.computing.working_copy import WorkingCopy
 from openwork.training.progress import Progress
 from openwork.training.step import Updater
@@ -56,6 +59,16 @@ def test_the_copy_has_the_rounded_weights_and_the_model_its_own(
         changed += not torch.equal(working.float(), own)
     assert changed and copy.model is not model
     assert len(copy.own) == len(copy.working) == len(list(model.parameters()))  # shared matrices are shared in both
+
+
+def test_where_processes_share_the_optimiser_each_computes_with_rounded_weights() -> None:
+    model = make_model(WIDE)
+    settings = SETTINGS.model_copy(update={"sharding": "optimiser"})
+    copy = working_copy(model, settings, "float32", Scripted(), INT4)
+    copy.refresh()
+    assert isinstance(copy, SharedOptimiser) and 0 < len(copy.moved()) < len(copy.own)
+    for own, working in zip(model.parameters(), copy.model.parameters(), strict=True):
+        assert torch.equal(working, INT4(own.detach()))
 
 
 @FAMILIES
