@@ -29,9 +29,8 @@ from openwork.text.forms import word_starts
 from openwork.text.pair import TokenizerPair, train_pair
 from openwork.text.settings import TextSettings
 from openwork.text.tokenizer import SMALLEST_VOCABULARY
-from openwork.training.loop import LoopState, Observer
-from openwork.training.observers.control import INTERRUPTED
-from openwork.training.step import StepReport
+from openwork.training.loop import Observer
+from runs.stopped import Leave
 
 pytestmark = pytest.mark.slow
 
@@ -210,14 +209,6 @@ def test_what_is_true_of_pieces_grows_with_them(shared: bool):
     assert torch.equal(new.begins, expected)  # type: ignore[arg-type]
 
 
-class Stop(Observer):
-    """Ends the run after some updates, as Ctrl-C would."""
-
-    def stepped(self, run: LoopState, report: StepReport) -> None:
-        if report.step == 4:
-            run.stop(INTERRUPTED)
-
-
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_resumed_is_as_undisturbed(precision: str, bundle_folder: Path, tmp_path: Path):
     sections: dict[str, dict[str, object]] = {
@@ -225,7 +216,7 @@ def test_resumed_is_as_undisturbed(precision: str, bundle_folder: Path, tmp_path
         "training": {**TRAINING, "ema": 0.5, "optimiser": "adafactor", "precision": precision},
     }
     whole = tuned(bundle_folder, tmp_path / "whole", **sections)
-    tuned(bundle_folder, tmp_path / "torn", (Stop(),), **sections)
+    tuned(bundle_folder, tmp_path / "torn", (Leave(4),), **sections)
     said = tuned(bundle_folder, tmp_path / "torn", **sections)
     assert any("continuing after update 4" in line for line in said)
     assert not any("beginning with" in line for line in said)
@@ -251,7 +242,7 @@ def test_zeros_that_stay_are_those_of_the_bundle_when_resumed_too(bundle_folder:
     write_bundle(tmp_path / "sparse", bundle)
     sections = {"fine_tuning": {"keep_zeros": True}}
     said = tuned(tmp_path / "sparse", tmp_path / "whole", **sections)
-    tuned(tmp_path / "sparse", tmp_path / "parts", (Stop(),), **sections)
+    tuned(tmp_path / "sparse", tmp_path / "parts", (Leave(4),), **sections)
     tuned(tmp_path / "sparse", tmp_path / "parts", **sections)
     zeros = {name: weight == 0 for name, weight in model_weights(bundle.model).items() if weight.dim() >= 2}
     assert sum(int(mask.sum()) for mask in zeros.values()) > 1000 and any("zeros that stay" in line for line in said)

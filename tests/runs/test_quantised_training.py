@@ -26,9 +26,8 @@ from openwork.runs.quantise import quantise_bundle
 from openwork.runs.train import train_bundle
 from openwork.text.pair import train_pair
 from openwork.text.settings import TextSettings
-from openwork.training.loop import LoopState, Observer
-from openwork.training.observers.control import INTERRUPTED
-from openwork.training.step import StepReport
+from openwork.training.loop import Observer
+from runs.stopped import Leave
 
 pytestmark = pytest.mark.slow
 
@@ -52,14 +51,6 @@ def whole_bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("whole") / "bundle"
     write_bundle(folder, Bundle(chosen, tokenizers, model, card="# small\n"))
     return folder
-
-
-class Stop(Observer):
-    """Ends the run after some updates, as Ctrl-C would."""
-
-    def stepped(self, run: LoopState, report: StepReport) -> None:
-        if report.step == 4:
-            run.stop(INTERRUPTED)
 
 
 def trained(
@@ -117,7 +108,7 @@ def test_its_figures_are_those_of_its_bundle(whole_bundle: Path, tmp_path: Path)
 @pytest.mark.parametrize("changes", [{}, {"precision": "bfloat16", "workers": 2}, {"ema": 0.5}], ids=str)
 def test_resumed_is_as_undisturbed(changes: dict[str, object], whole_bundle: Path, tmp_path: Path) -> None:
     trained(whole_bundle, tmp_path / "whole", **changes)
-    trained(whole_bundle, tmp_path / "torn", Stop(), **changes)
+    trained(whole_bundle, tmp_path / "torn", Leave(4), **changes)
     _, said = trained(whole_bundle, tmp_path / "torn", **changes)
     assert any("continuing after update 4" in line for line in said)
     assert same_weights(tmp_path / "whole", tmp_path / "torn")
@@ -127,7 +118,7 @@ def test_resumed_is_as_undisturbed(changes: dict[str, object], whole_bundle: Pat
 
 
 def test_a_run_that_is_finished_early_has_a_rounded_bundle_too(whole_bundle: Path, tmp_path: Path) -> None:
-    trained(whole_bundle, tmp_path / "run", Stop())
+    trained(whole_bundle, tmp_path / "run", Leave(4))
     finish_run(tmp_path / "run", lambda line: None)
     assert any(name.endswith(".int4") for name in read_tensors(tmp_path / "run/bundle/weights.safetensors"))
 

@@ -118,8 +118,8 @@ def test_an_update_moves_the_unrounded_weights_by_the_gradient_at_the_rounded_on
         torch.testing.assert_close(step, expected[name], rtol=1e-3, atol=1e-6)
 
 
-def test_weights_too_small_a_step_for_rounding_to_show_move_all_the_same(store: TokenStore) -> None:
-    """What many small steps come to is not lost, as it would be if the rounded weights were moved."""
+def test_steps_too_small_to_change_a_rounded_weight_are_kept(store: TokenStore) -> None:
+    """The optimiser moves the unrounded weights, so that small steps add up."""
     settings = SETTINGS.model_copy(update={"learning_rate": 1e-5, "schedule": "constant"})
     training = make_training(store, settings, WIDE)
     training.updater.copy = WorkingCopy(training.model, "float32", rounding=INT4)
@@ -160,7 +160,7 @@ def test_weights_that_do_not_learn_are_rounded_too_after_they_were_loaded() -> N
             assert torch.equal(working, expected.to(working.dtype))
 
 
-def test_one_row_is_rounded_as_many() -> None:
+def test_rows_are_rounded_alike_alone_and_together() -> None:
     """Groups are rounded some thousand at a time."""
     weight = torch.randn(700, 320, generator=torch.Generator().manual_seed(3))
     whole = INT4(weight)

@@ -24,7 +24,7 @@ GROUP = 32  # numbers with one scale, in 4 bits
 EIGHT, FOUR = 127, 7  # the largest whole numbers
 LARGEST = FOUR * torch.finfo(torch.float16).max  # weight whose scale is a number of 16 bits
 MIDDLE = 8  # added to those of 4 bits
-PART = 2048  # groups that a processor rounds at once: what is computed of them stays in its cache
+PART = 2048  # groups that a CPU rounds at once, so that intermediate values stay in its cache
 SHRINKS = tuple(1 - 0.02 * step for step in range(21))  # of a group's scale: the one with the least squared error
 
 
@@ -44,7 +44,7 @@ def stored(weights: Mapping[str, Tensor], kind: StoredType) -> dict[str, Tensor]
 
 
 def rounded(weight: Tensor, kind: StoredType) -> Tensor:
-    """What a file of this type keeps of a weight: a matrix of the same shape, a vector itself."""
+    """Rounds a weight to the values that a file of this type stores. The shape is the same; a vector is unchanged."""
     return restored(stored({"weight": weight}, kind), "a weight")["weight"]
 
 
@@ -91,7 +91,7 @@ def _four_bits(weight: Float[Tensor, "*rows columns"]) -> tuple[Tensor, Tensor]:
 
 
 def _best_scale(groups: Float[Tensor, "groups 32"]) -> Float[Tensor, "groups 1"]:
-    """Of the shrunk scales of each group the one with the least squared error, a number of 16 bits."""
+    """The scale of each group with the least squared error, among the shrunk ones; numbers of 16 bits."""
     largest = groups.abs().amax(dim=-1, keepdim=True)
     scale = torch.where(largest > 0, largest / FOUR, 1.0)
     best, error = scale, torch.full_like(scale, torch.inf)

@@ -15,11 +15,11 @@ from openwork.models.interfaces import SequenceModel
 from openwork.models.weights import model_facts
 
 Rounding = Callable[[Tensor], Tensor]
-"""A weight -> the same in fewer bits, of the same shape; what is no matrix stays as it is."""
+"""Maps a weight to its rounded values, of the same shape. Vectors are unchanged."""
 
 
 def with_own_matrices(model: SequenceModel) -> SequenceModel:
-    """A copy with matrices of its own; vectors and what the model keeps besides are shared."""
+    """Copies the model with its matrices. Vectors and persistent buffers are shared."""
     vectors = [weight for weight in model.parameters() if weight.dim() < 2]
     shared = [*vectors, *model_facts(model).values()]
     return copy.deepcopy(model, {id(tensor): tensor for tensor in shared})
@@ -27,7 +27,7 @@ def with_own_matrices(model: SequenceModel) -> SequenceModel:
 
 @contextmanager
 def rounded_weights(model: nn.Module, rounding: Rounding | None) -> Iterator[None]:
-    """Within the block the model has the rounded weights, afterwards its own again; without `rounding` always these."""
+    """Rounds the model's weights within the block and restores them afterwards; None rounds nothing."""
     own = [] if rounding is None else [(weight, weight.detach().clone()) for weight in model.parameters()]
     try:
         if rounding is not None:

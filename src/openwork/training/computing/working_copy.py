@@ -36,7 +36,7 @@ class WorkingCopy:
         processes: Processes = ALONE,
         rounding: Rounding | None = None,
     ) -> None:
-        """`rounding`: what weights become before they are cast; all matrices are next to the model's then."""
+        """`rounding`: applied to the weights before they are cast. Every matrix then has a copy, also in float32."""
         # A recurrent cell adds up its state over all positions, which wants float32 between the products.
         recurrent = any(isinstance(module, nn.RNNBase | nn.RNNCellBase) for module in model.modules())
         narrow = precision != "float32" and not recurrent
@@ -66,7 +66,7 @@ class WorkingCopy:
     def refresh(self) -> None:
         """Casts the weights, after they have changed; on a GPU by one operation.
 
-        Those that do not learn are cast too: a checkpoint may have been loaded since.
+        Frozen weights are cast too: a checkpoint may have been loaded since.
         """
         if self._cast:
             own, working = zip(*self._cast, strict=True)
