@@ -24,7 +24,8 @@ from openwork.runs.file.resolve import resolve_run
 from openwork.runs.train import train_bundle
 from openwork.runs.tuning import Pretrained, load_matching
 from openwork.text.pair import TokenizerPair
-from runs.test_fine_tuning import TRAINING, Stop, tuned, weights_of
+from runs.stopped import Leave
+from runs.test_fine_tuning import TRAINING, tuned, weights_of
 
 pytestmark = pytest.mark.slow
 
@@ -54,7 +55,7 @@ def test_adapters_alone_learn_and_the_bundle_is_merged(bundle_folder: Path, tmp_
 def test_resumed_with_adapters_is_as_undisturbed(bundle_folder: Path, tmp_path: Path) -> None:
     sections: dict[str, dict[str, object]] = {"fine_tuning": ADAPTERS, "training": {**TRAINING, "ema": 0.5}}
     tuned(bundle_folder, tmp_path / "whole", **sections)
-    tuned(bundle_folder, tmp_path / "torn", (Stop(),), **sections)
+    tuned(bundle_folder, tmp_path / "torn", (Leave(4),), **sections)
     said = tuned(bundle_folder, tmp_path / "torn", **sections)
     assert any("continuing after update 4" in line for line in said)
     ours, theirs = weights_of(tmp_path / "torn/bundle"), weights_of(tmp_path / "whole/bundle")
@@ -162,7 +163,7 @@ def test_adapters_and_a_fresh_head_learn_together(
     bundle_folder: Path, tmp_path: Path, labelled: dict[str, Any]
 ) -> None:
     tuned(bundle_folder, tmp_path / "whole", **labelled, fine_tuning=ADAPTERS)
-    tuned(bundle_folder, tmp_path / "torn", (Stop(),), **labelled, fine_tuning=ADAPTERS)
+    tuned(bundle_folder, tmp_path / "torn", (Leave(4),), **labelled, fine_tuning=ADAPTERS)
     tuned(bundle_folder, tmp_path / "torn", **labelled, fine_tuning=ADAPTERS)
     theirs, ours = weights_of(bundle_folder), weights_of(tmp_path / "whole/bundle")
     again = weights_of(tmp_path / "torn/bundle")
