@@ -7,6 +7,7 @@ import pytest
 
 from openwork.machine.native import building
 from openwork.nn.kernels import native
+from openwork.nn.kernels.native import products
 
 INSTRUCTIONS = (building.OWN, "-march=haswell")
 
@@ -14,6 +15,8 @@ INSTRUCTIONS = (building.OWN, "-march=haswell")
 def forget() -> None:
     building.library.cache_clear()
     native.is_available.cache_clear()
+    products.has_pairs.cache_clear()
+    products.is_available.cache_clear()
     native.function.cache_clear()
 
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from openwork.nn.kernels.gpu.linear import linear_in_layout, linears_in_layout, rectified_in_layout, side_by_side
 from openwork.nn.kernels.gpu.trials import attention_difference, loss_difference, norm_difference, rectified_difference
+from openwork.nn.kernels.in_layout import linear_in_layout, linears_in_layout, rectified_in_layout, side_by_side
 
 TOLERANCES = {torch.float32: 2e-5, torch.float16: 5e-3, torch.bfloat16: 3e-2}  # of the largest number
 

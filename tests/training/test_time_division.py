@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from openwork.nn.kernels.native.norm import DroppedSum, NormOfSum
 from openwork.training.computing.time_division import (
     COMPILED,
@@ -70,7 +72,8 @@ def test_a_compiled_norm_is_a_norm_though_no_module_calls_it():
     assert set(COMPILED) == {NormOfSum.__name__, DroppedSum.__name__}
 
 
-def test_the_place_of_a_module_decides_for_what_has_no_name_of_its_own():
+@pytest.mark.parametrize("product", ["aten::mm", "openwork::product"])
+def test_the_place_of_a_module_decides_for_what_has_no_name_of_its_own(product: str):
     division = divide(
         [
             event(UPDATE, 0, 20),
@@ -79,7 +82,7 @@ def test_the_place_of_a_module_decides_for_what_has_no_name_of_its_own():
             event("aten::mul", 2, 4),
             event("aten::mul", 4, 5),
             event(ATTENTION, 5, 9),
-            event("aten::mm", 5, 6),  # a projection of the attention is a matrix product
+            event(product, 5, 6),  # a projection of the attention is a matrix product
             event("aten::copy_", 6, 7),  # and a copy there is a copy
             event("aten::_softmax", 7, 8),
         ]

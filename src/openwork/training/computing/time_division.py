@@ -79,7 +79,7 @@ _NAMED: dict[str, Group] = {
     **{f"aten::{name}": group for group, names in OPERATORS.items() for name in names},
     **{f"{name}{which}": group for name, group in COMPILED.items() for which in ("", "Backward")},
 }
-_PRODUCTS = frozenset(f"aten::{name}" for name in PRODUCTS)
+_PRODUCTS = frozenset(["openwork::product", *(f"aten::{name}" for name in PRODUCTS)])
 _COPIES = frozenset(f"aten::{name}" for name in OPERATORS["copies and casts"])
 
 

@@ -14,7 +14,8 @@ from openwork.models.weights import model_facts
 from openwork.nn.attention import MultiHeadAttention
 from openwork.nn.embedding import TokenEmbedding
 from openwork.nn.feedforward import FeedForward
-from openwork.nn.kernels.gpu.linear import linear_in_layout, linears_in_layout, rectified_in_layout
+from openwork.nn.kernels.in_layout import linear_in_layout, linears_in_layout, rectified_in_layout
+from openwork.nn.kernels.native import products
 from openwork.training.computing.rounding import Rounding, with_own_matrices
 from openwork.training.kept_zeros import Mask
 
@@ -152,15 +153,17 @@ def _narrowed(model: SequenceModel, dtype: torch.dtype) -> SequenceModel:
                 setattr(module, name, cast)
         elif isinstance(module, TokenEmbedding):
             module.register_forward_hook(lambda _module, _inputs, output: output.to(dtype))
-    if any(weight.is_cuda for weight in narrow.parameters()):
-        compute_in_layout(narrow)
+    on_gpu = any(weight.is_cuda for weight in narrow.parameters())
+    if on_gpu or (dtype is torch.bfloat16 and products.is_available()):
+        compute_in_layout(narrow, joins=on_gpu)
     return narrow
 
 
-def compute_in_layout(narrow: nn.Module) -> None:
+def compute_in_layout(narrow: nn.Module, joins: bool = True) -> None:
     """Has linear layers leave their gradients where the optimiser wants them, in fewer and larger products.
 
-    The projections of keys and values become one, and the rectifier of a feed-forward network a part of its product.
+    The rectifier of a feed-forward network becomes a part of its product, and with `joins` the projections of keys and
+    values become one.
     """
     for module in narrow.modules():
         if type(module) is nn.Linear:
@@ -169,7 +172,7 @@ def compute_in_layout(narrow: nn.Module) -> None:
         if type(module) is FeedForward and type(module.activation) is nn.ReLU and _is_plain(module.expand):
             vars(module.expand)["forward"] = partial(rectified_in_layout, module.expand)
             module.activation = nn.Identity()
-        elif isinstance(module, MultiHeadAttention) and all(map(_is_plain, (module.key, module.value))):
+        elif joins and isinstance(module, MultiHeadAttention) and all(map(_is_plain, (module.key, module.value))):
             _join(module)
 
 

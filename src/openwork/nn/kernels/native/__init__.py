@@ -9,7 +9,9 @@ from torch import Tensor, nn
 
 from openwork.machine.native.building import Functions, library, problem
 
-FUNCTIONS = Functions("a training's kernels", Path(__file__).parent, ("attention.cpp", "loss.cpp", "norm.cpp"))
+FUNCTIONS = Functions(
+    "a training's kernels", Path(__file__).parent, ("attention.cpp", "loss.cpp", "norm.cpp", "products.cpp")
+)
 TYPES = {torch.float32: "float32", torch.bfloat16: "bfloat16"}  # as the functions' names have them
 PLAIN = (Tensor, nn.Parameter)
 MULTIPLE = 16  # numbers of a vector or a head, so that they fill registers of any width

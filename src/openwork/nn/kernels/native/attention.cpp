@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "division.h"
+#include "pairs.h"
 #include "room.h"
 #include "vectors.h"
 
@@ -38,44 +39,8 @@ namespace {
 
 constexpr float NOTHING = -std::numeric_limits<float>::infinity();
 
-// Rows and columns exchanged.
-template <int DISTANCE = 1>
-inline void transpose(Vector (&rows)[LANES]) {
-    if constexpr (DISTANCE < LANES) {
-        for (int row = 0; row < LANES; ++row)
-            if (!(row & DISTANCE)) exchange<DISTANCE>(rows[row], rows[row + DISTANCE]);
-        transpose<2 * DISTANCE>(rows);
-    }
-}
-
-// What a product adds up: numbers one by one, or two neighbours at a time, where the processor multiplies bfloat16 so.
-struct Pair {
-    BFloat16 one, other;
-};
-
-#if OPENWORK_LANES == 16 && defined(__AVX512BF16__)
-template <class Number>
-constexpr bool IN_PAIRS = std::is_same_v<Number, BFloat16>;
-
-struct Pairs {
-    Vector bits;
-};
-
-inline Pairs load(const Pair* from) { return {load(reinterpret_cast<const float*>(from))}; }
-inline Pairs all(Pair pair) {
-    int32_t bits;
-    std::memcpy(&bits, &pair, sizeof bits);
-    return {(Vector)_mm512_set1_epi32(bits)};
-}
-inline Vector fused(Pairs one, Pairs other, Vector sum) {
-    return (Vector)_mm512_dpbf16_ps((__m512)sum, (__m512bh)one.bits, (__m512bh)other.bits);
-}
-#else
-template <class Number>
-constexpr bool IN_PAIRS = false;
-#endif
-
-// A matrix of the one factor: part (row, j) is at row * row_step + j * step.
+// A matrix of the one factor. Its parts are numbers, or pairs of neighbours where the processor multiplies bfloat16 so;
+// part (row, j) is at row * row_step + j * step.
 template <class Part>
 struct Factor {
     const Part* parts;

@@ -1,4 +1,4 @@
-"""Linear layers of the working copy on a GPU, with gradients in the layout that the optimiser and the products want."""
+"""Linear layers of the working copy, with gradients in the layout that the optimiser and the products want."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,9 +6,9 @@ from typing import Any
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn import functional
 
 from openwork.nn.kernels import gpu
+from openwork.nn.kernels.products import by_input, by_weight, linear
 
 
 class LinearInLayout(torch.autograd.Function):
@@ -20,16 +20,19 @@ class LinearInLayout(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         ctx.save_for_backward(x, weight)
-        ctx.has_bias = bias is not None
-        return functional.linear(x, weight, bias)
+        return linear(x, weight, bias)
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         x, weight = ctx.saved_tensors
         (gradient,) = gradients
         rows = gradient.flatten(0, -2)
-        by_bias = rows.sum(dim=0, dtype=torch.float32).to(weight.dtype) if ctx.has_bias else None
-        return gradient @ weight, rows.T @ x.flatten(0, -2), by_bias
+        by_x, by_w, by_bias = ctx.needs_input_grad
+        return (
+            by_input(gradient, weight) if by_x else None,
+            by_weight(rows, x.flatten(0, -2)) if by_w else None,
+            rows.sum(dim=0, dtype=torch.float32).to(weight.dtype) if by_bias else None,
+        )
 
 
 class RectifiedInLayout(torch.autograd.Function):
@@ -37,15 +40,15 @@ class RectifiedInLayout(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        made = torch._addmm_activation(bias, x.flatten(0, -2), weight.T)  # type: ignore[attr-defined]
+        made = linear(x, weight, bias, is_rectified=True)
         ctx.save_for_backward(x, weight, made)
-        return made.unflatten(0, x.shape[:-1])
+        return made
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         x, weight, made = ctx.saved_tensors
-        rows, by_bias = _before_rectifying(gradients[0].flatten(0, -2), made)
-        return (rows @ weight).view(x.shape), rows.T @ x.flatten(0, -2), by_bias.to(weight.dtype)
+        rows, by_bias = _before_rectifying(gradients[0].flatten(0, -2), made.flatten(0, -2))
+        return by_input(rows, weight).view(x.shape), by_weight(rows, x.flatten(0, -2)), by_bias.to(weight.dtype)
 
 
 class LinearsInLayout(torch.autograd.Function):
@@ -55,14 +58,14 @@ class LinearsInLayout(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, joined: Tensor, *weights: Tensor) -> tuple[Tensor, ...]:
         ctx.save_for_backward(x, joined)
         ctx.sizes = [len(weight) for weight in weights]
-        return functional.linear(x, joined).split(ctx.sizes, -1)
+        return linear(x, joined).split(ctx.sizes, -1)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         x, joined = ctx.saved_tensors
         rows = side_by_side([gradient.flatten(0, -2) for gradient in gradients])
-        by_weights = (rows.T @ x.flatten(0, -2)).split(ctx.sizes)
-        return (rows @ joined).view(x.shape), None, *by_weights
+        by_weights = by_weight(rows, x.flatten(0, -2)).split(ctx.sizes)
+        return by_input(rows, joined).view(x.shape), None, *by_weights
 
 
 def _before_rectifying(gradient: Tensor, made: Tensor) -> tuple[Tensor, Tensor]:
@@ -71,7 +74,7 @@ def _before_rectifying(gradient: Tensor, made: Tensor) -> tuple[Tensor, Tensor]:
         from openwork.nn.kernels.gpu.rectified import rectified_backward  # loads the compiler's front end
 
         return rectified_backward(gradient, made)
-    rows = gradient.masked_fill(made == 0, 0.0)
+    rows = torch.ops.aten.threshold_backward(gradient, made, 0)
     return rows, rows.sum(dim=0, dtype=torch.float32)
 
 
