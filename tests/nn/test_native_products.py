@@ -162,6 +162,20 @@ def test_what_does_not_learn_has_no_product(used: None, asked: list[str]) -> Non
     assert x.grad is not None and layer.weight.grad is not None and layer.bias.grad is not None
 
 
+def test_second_derivatives_are_the_frameworks(used: None) -> None:
+    """Of sum(y^3) by x and W; whole numbers, so that both are exact."""
+    layer = nn.Linear(4, 6, bias=False).to(BF16)
+    layer.weight.data = torch.randint(-1, 2, (6, 4)).to(BF16)
+    x = torch.randint(-1, 2, (3, 4)).to(BF16).requires_grad_()
+
+    def second(y: Tensor) -> tuple[Tensor, ...]:
+        (first,) = torch.autograd.grad((y**3).sum(), x, create_graph=True)
+        return torch.autograd.grad(first.sum(), [x, layer.weight])
+
+    for one, other in zip(second(linear_in_layout(layer, x)), second(layer(x)), strict=True):
+        assert one.any() and torch.equal(one, other)
+
+
 @pytest.mark.parametrize("reason", ["tiles", "switched off", "float32", "odd", "no rows"])
 def test_the_framework_computes_the_rest(reason: str, asked: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     caches = native.is_available, products.has_pairs, products.is_available, building.library

@@ -45,7 +45,8 @@ def is_available() -> bool:
 def takes(rows: Tensor, columns: Tensor) -> bool:
     """Whether products of these matrices (rows, width) and (columns, width) are computed here.
 
-    `columns` may be the transpose of the factor: of a weight, or of a gradient.
+    `columns` may be the transpose of the factor: of a weight, or of a gradient. What autograd records is not: these
+    functions are called in its functions, where nothing is recorded unless second derivatives are wanted.
     """
     return (
         rows.dtype is torch.bfloat16
@@ -53,6 +54,7 @@ def takes(rows: Tensor, columns: Tensor) -> bool:
         and is_available()
         and len(rows) > 0
         and rows.shape[1] % 2 == len(columns) % 2 == 0
+        and not (torch.is_grad_enabled() and (rows.requires_grad or columns.requires_grad))
     )
 
 
