@@ -196,8 +196,8 @@ def test_the_framework_computes_the_rest(reason: str, asked: list[str], monkeypa
         x, weight, gradient = (
             torch.randn(*shape).to(dtype) for shape in ((rows, width), (after, width), (rows, after))
         )
-        sums = torch.zeros(after, width)
-        chosen.add_by_weight(gradient, x, sums)
+        sums = chosen.add_by_weight(gradient, x, None)
+        assert sums.dtype is torch.float32
         near = {"rtol": 1.6e-2, "atol": 1e-2}
         torch.testing.assert_close(chosen.linear(x, weight), x @ weight.T, **near)
         torch.testing.assert_close(
@@ -210,6 +210,8 @@ def test_the_framework_computes_the_rest(reason: str, asked: list[str], monkeypa
         torch.testing.assert_close(chosen.by_input(gradient, weight), gradient @ weight, **near)
         torch.testing.assert_close(chosen.by_weight(gradient, x), gradient.T @ x, **near)
         torch.testing.assert_close(sums, (gradient.T @ x).float(), **near)
+        assert chosen.add_by_weight(gradient, x, sums) is sums
+        torch.testing.assert_close(sums, 2 * (gradient.T @ x).float(), **near)
         assert asked == []
     finally:
         for each in caches:

@@ -188,11 +188,12 @@ class _ProjectedLoss(torch.autograd.Function):
         rows = max(1, max(1, chunk // weight.shape[0]) // len(passes))
         narrow_weight = weight.to(precision)
         hidden_gradients = [torch.empty_like(hidden) for hidden in passes]
-        weight_gradient = torch.zeros_like(weight, dtype=torch.float32)
+        weight_gradient: Tensor | None = None
         sums = torch.zeros(2, dtype=torch.float64, device=weight.device)
 
         def take(part: slice) -> Tensor:
             """The sums of a chunk, whose gradients are added; its logits are gone before the next ones are made."""
+            nonlocal weight_gradient
             narrow = [hidden[part].to(precision) for hidden in passes]
             logits, right = [logits_of(hidden, narrow_weight) for hidden in narrow], targets[part, None]
             few_soft = None if soft is None else soft.part(part)
@@ -204,11 +205,13 @@ class _ProjectedLoss(torch.autograd.Function):
             for hidden, gradient, whole in zip(narrow, found, hidden_gradients, strict=True):
                 gradient = gradient.to(precision)
                 whole[part] = by_input(gradient, narrow_weight)
-                add_by_weight(gradient, hidden, weight_gradient)
+                weight_gradient = add_by_weight(gradient, hidden, weight_gradient)
             return few
 
         for start in range(0, targets.shape[0], rows):
             sums += take(slice(start, start + rows))
+        if weight_gradient is None:  # no tokens at all
+            weight_gradient = torch.zeros_like(weight, dtype=torch.float32)
         ctx.save_for_backward(weight_gradient, *hidden_gradients)
         smoothed, likelihood = sums.unbind()
         ctx.mark_non_differentiable(likelihood)

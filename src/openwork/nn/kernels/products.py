@@ -47,10 +47,14 @@ def by_weight(gradient: Float[Tensor, "rows after"], x: Float[Tensor, "rows widt
 
 
 def add_by_weight(
-    gradient: Float[Tensor, "rows after"], x: Float[Tensor, "rows width"], to: Float[Tensor, "after width"]
-) -> None:
-    """Adds the gradient by W to `to`, which is in float32."""
+    gradient: Float[Tensor, "rows after"],
+    x: Float[Tensor, "rows width"],
+    sums: Float[Tensor, "after width"] | None,
+) -> Float[Tensor, "after width"]:
+    """The gradient by W in float32, added to `sums` of other rows, which are overwritten; None: there are none yet."""
     if products.takes(x, gradient.T):
-        products.add_by_weight(gradient, x, to)
-    else:
-        to += gradient.T @ x
+        sums = torch.zeros(gradient.shape[1], x.shape[1]) if sums is None else sums
+        products.add_by_weight(gradient, x, sums)
+        return sums
+    added = gradient.T @ x
+    return added.float() if sums is None else sums.add_(added)

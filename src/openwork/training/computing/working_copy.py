@@ -187,6 +187,6 @@ def _join(attention: MultiHeadAttention) -> None:
     vars(attention)["projected"] = partial(linears_in_layout, layers, joined)
 
 
-def _is_plain(layer: nn.Linear) -> bool:
+def _is_plain(layer: nn.Module) -> bool:
     """Whether it is a linear layer that learns, and nothing else."""
     return type(layer) is nn.Linear and layer.weight.requires_grad
