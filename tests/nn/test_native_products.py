@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
@@ -67,11 +67,10 @@ def test_products_of_whole_numbers_are_exact(rows: int, width: int, after: int, 
     check_all(rows, width, after)
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.integers(1, 80), st.integers(1, 60), st.integers(1, 60))
-def test_any_sizes(rows: int, half_width: int, half_after: int) -> None:
-    if products.has_pairs():  # the fixture would be one of all examples
-        check_all(rows, 2 * half_width, 2 * half_after)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=st.integers(1, 80), half_width=st.integers(1, 60), half_after=st.integers(1, 60))
+def test_any_sizes(rows: int, half_width: int, half_after: int, pairs: None) -> None:
+    check_all(rows, 2 * half_width, 2 * half_after)
 
 
 def test_parts_of_larger_matrices(pairs: None) -> None:

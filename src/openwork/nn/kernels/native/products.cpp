@@ -114,7 +114,7 @@ struct Target {
     bool is_first, is_last, is_rectified;
 };
 
-// `coming`: what the next tile will read of the left factor. It is asked for meanwhile, a row's part with each pair.
+// `coming`: what the next tile reads of the left factor, which is prefetched with each pair.
 template <int COUNT, class Left, int... ROW>
 inline void add_up(Left left, const Pair* coming, const Pair* right, int64_t pairs, Vector (&sums)[COUNT][VECTORS],
                    std::integer_sequence<int, ROW...>) {

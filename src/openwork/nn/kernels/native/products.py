@@ -1,7 +1,7 @@
 """The products of linear layers in bfloat16 on a CPU by products.cpp, on processors with AVX-512's pairs of bfloat16.
 
-The framework's are by the same instruction. These take the bias and max(0, .) along, ask ahead for what lies in memory,
-and add up gradients in float32 (docs/speed.md). Weights change with each update, so nothing is packed ahead.
+The framework's use the same instruction. These add the bias and apply max(0, .) before they store, prefetch the next
+factor, and add up gradients in float32 (docs/speed.md). Weights change with each update, so nothing is packed ahead.
 """
 
 import ctypes
